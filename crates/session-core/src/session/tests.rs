@@ -36,7 +36,7 @@ fn entry(id: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null}}\n")
 }
 
-/// A session file with these entries, in a directory of its own.
+/// A session file with these entries, in a new directory.
 struct World {
     dir: tempfile::TempDir,
     path: String,
@@ -76,7 +76,7 @@ fn add(path: &str, text: &str) {
     std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
 }
 
-/// Checks that memory and file agree, and that the file is whole.
+/// Checks that memory and file agree, and that the file is complete.
 fn expect_whole(session: &Session, world: &World) {
     let report = crate::index::verify::verify(&world.path).expect("readable");
     assert!(report.faults.damaged.is_empty() && report.faults.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
@@ -88,7 +88,7 @@ fn expect_whole(session: &Session, world: &World) {
     session.lines(&rows, &mut |_, _| Ok(())).expect("every line is where the index has it");
 }
 
-/// Regression: what was appended after it was deleted was lost on Windows.
+/// Regression: on Windows, entries that were appended after it was deleted were lost.
 #[test]
 fn a_deleted_file_is_written_again_whole() {
     let world = World::with(&["a"]);
@@ -128,8 +128,8 @@ fn a_directory_that_was_deleted_with_the_file_is_made_again() {
     expect_whole(&session, &world);
 }
 
-/// Regression: where live files have no link count the first append did not end.
-/// The first append of a session made one temporary file after the other.
+/// Regression: if open files had no link count, the first append did not end: it created one temporary file after the
+/// other.
 #[test]
 #[cfg(unix)]
 fn where_live_files_have_no_link_count_the_first_append_ends() {
@@ -156,8 +156,8 @@ fn where_live_files_have_no_link_count_the_first_append_ends() {
     assert_eq!(opened(&path).tree().len(), 3);
 }
 
-/// Regression: a deleted session was written again through a link that somebody planted.
-/// Whoever may write to the directory could have had a file written anywhere, missing directories included.
+/// Regression: a deleted session was written again through a symbolic link that somebody had planted. A user with write
+/// access to the directory could have a file written anywhere, even in missing directories.
 #[test]
 #[cfg(unix)]
 fn a_deleted_session_is_not_written_again_through_a_planted_link() {
@@ -336,7 +336,7 @@ fn a_rename_is_noticed_by_reload_and_flush() {
     }
 }
 
-/// Regression: an append was an error when another file took the name between the check and the opening.
+/// Regression: if another file took the name between the check and the opening, the append failed.
 #[test]
 #[cfg(unix)]
 fn an_append_succeeds_when_another_file_takes_the_name_between_the_check_and_the_opening() {

@@ -1,4 +1,4 @@
-//! What tests of several rooms share.
+//! Shared code of the tests of several rooms.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,8 +14,8 @@ use crate::listing::candidates::Candidate;
 #[cfg(feature = "lists")]
 use crate::listing::scope::ListScope;
 
-/// How many random cases a test runs: the number that `PSN_<NAME>` gives, else that of the row `name` of
-/// `__test__/counts.json`, in the column that `PSN_COUNTS` names, or else in `taste`.
+/// The number of cases of a random test: the number in `PSN_<NAME>` if that is set, otherwise the number in the row
+/// `name` of `__test__/counts.json`, in the column that `PSN_COUNTS` names, or in `taste`.
 pub fn count(name: &str) -> u32 {
     if let Ok(own) = std::env::var(format!("PSN_{}", name.to_uppercase())) {
         return own.parse().unwrap_or_else(|_| panic!("PSN_{}: {own} is not a number", name.to_uppercase()));
@@ -26,8 +26,8 @@ pub fn count(name: &str) -> u32 {
     number.and_then(|number| number.try_into().ok()).unwrap_or_else(|| panic!("counts.json has no {name} of {column}"))
 }
 
-/// Waits until the clock of the file system has gone on so far that a change from here on has another time than those
-/// before, and that those count as known.
+/// Waits until the file system's clock has advanced so far that a later change gets a later time, and earlier changes
+/// are old enough for the catalog.
 #[cfg_attr(not(feature = "lists"), allow(dead_code))]
 pub fn wait_for_next_file_time() {
     let mut file = tempfile::tempfile().expect("made");
@@ -50,7 +50,7 @@ pub struct SessionsDir {
 
 #[cfg(feature = "lists")]
 impl SessionsDir {
-    /// An empty one, deleted with this value.
+    /// An empty directory, which is deleted with this value.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
@@ -72,7 +72,7 @@ thread_local! {
     static REFUSED: Cell<Option<Refusal>> = const { Cell::new(None) };
 }
 
-/// Which allocations are refused: those of at least so many bytes, but for so many that come first.
+/// The refused allocations: all of at least this many bytes, except for this many that come first.
 #[derive(Clone, Copy)]
 pub struct Refusal {
     pub size: usize,
@@ -100,7 +100,7 @@ impl Refusing {
     }
 }
 
-// SAFETY: each call is the system allocator's, or gives no memory, which a caller expects.
+// SAFETY: each call is the system allocator's, or returns no memory, which a caller expects.
 unsafe impl GlobalAlloc for Refusing {
     // SAFETY: as the trait asks.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -17,7 +17,7 @@ fn errors_of_the_system_have_the_names_that_node_gives_them() {
 
 #[test]
 fn on_windows_a_name_that_no_file_can_have_leads_to_nothing() {
-    // Invalid name (`a?b`), bad path name, and a file in the place of a directory.
+    // Invalid name (`a?b`), bad path name, and a file in place of a directory.
     assert_eq!([123, 161, 267].map(is_name_of_nothing), [true; 3]);
     // Access denied, sharing violation, a directory that is not empty.
     assert_eq!([5, 32, 145].map(is_name_of_nothing), [false; 3]);

@@ -44,7 +44,7 @@ fn a_path_that_the_system_gives_becomes_one_that_users_write() {
     }
 }
 
-/// As `path.win32.toNamespacedPath` gives it.
+/// The same as `path.win32.toNamespacedPath` returns.
 #[test]
 fn a_complete_path_is_taken_as_it_is() {
     for (path, expected) in [

@@ -19,7 +19,7 @@ fn letter_by_letter(units: &[u16]) -> Vec<u8> {
     format!("[\"{all}\"").into_bytes()
 }
 
-/// Units as texts have them: mostly of one alphabet, with escapes and surrogates among them.
+/// Units as in real texts: mostly of one alphabet, with some escapes and surrogates.
 fn units() -> impl Strategy<Value = Vec<u16>> {
     let unit = prop_oneof![
         8 => 0x20u16..0x7f,
@@ -37,7 +37,7 @@ proptest! {
     }
 }
 
-/// Runs of letters that need one, two and three bytes, of surrogates, and of what must be escaped.
+/// Runs of letters that need one, two and three bytes, of surrogates, and of characters that must be escaped.
 fn runs() -> impl Strategy<Value = Vec<u16>> {
     let run = |unit: std::ops::RangeInclusive<u16>, most| prop::collection::vec(unit, 0..most);
     let run = prop_oneof![

@@ -22,7 +22,7 @@ fn rows_in(catalog: &Catalog) -> i64 {
 }
 
 #[cfg(target_os = "linux")]
-/// How many POSIX locks this process has on a file.
+/// The number of POSIX locks that this process has on a file.
 fn locks_on(path: &Path) -> usize {
     let inode = format!(":{} ", fs::metadata(path).expect("there").ino());
     let process = format!(" {} ", std::process::id());
@@ -57,7 +57,7 @@ fn a_connection_to_a_catalog_that_was_replaced_leaves_the_new_one() {
     assert_eq!(names().len(), 0);
 }
 
-/// Regression: looking at the file dropped the locks of open connections.
+/// Regression: reading the file dropped the locks of open connections.
 #[test]
 #[cfg(target_os = "linux")]
 fn inspecting_the_file_keeps_the_locks_of_open_connections() {

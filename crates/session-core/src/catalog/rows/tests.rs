@@ -35,7 +35,7 @@ fn usage() -> SessionUsage {
     }
 }
 
-/// A catalog of another layout is read as if it were of this one if both have the same version.
+/// If two layouts have the same version, a catalog of one is read as if it had the other.
 #[test]
 fn the_layout_of_packed_values_belongs_to_the_format_version() {
     let file_id = FileId { device: 1, inode: 300 };

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Regression: the time of a replay grew with the square of its sections and tools.
-/// 20,000 took ten times as long as pi, and 300,000 did not end.
+/// Regression: the time of a replay grew with the square of the sections and tools. 20,000 took ten times as long as in
+/// pi, and 300,000 did not end.
 #[test]
 fn the_time_of_a_replay_is_linear_in_its_sections_and_tools() {
     let name = |n: usize| n.to_string().into_bytes();

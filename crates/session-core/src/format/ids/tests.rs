@@ -5,7 +5,7 @@ thread_local! {
     static CHOSEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Uses these as the next ids of this thread, from the last to the first, instead of random ones.
+/// Uses these ids, from the last to the first, as the next ids of this thread in place of random ones.
 pub(crate) fn choose(ids: &[&str]) {
     CHOSEN.with(|chosen| *chosen.borrow_mut() = ids.iter().map(|id| (*id).to_owned()).collect());
 }

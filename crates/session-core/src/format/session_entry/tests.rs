@@ -4,7 +4,7 @@ use crate::format::message_parts::{ContentBlock, StopReason};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// The entries that the documentation shows.
+/// The entries in the documentation.
 fn documented() -> Vec<Value> {
     let text = include_str!("../../../file-format.md");
     let lines =

@@ -12,7 +12,7 @@ fn ids(index: &Index) -> Vec<String> {
     rows.map(|row| String::from_utf8_lossy(index.tree.id_of(row)).into_owned()).collect()
 }
 
-/// Regression: white space at the end was a line and so was what continued it.
+/// Regression: white space at the end counted as a line, and so did the text that continued it.
 #[test]
 fn white_space_at_the_end_is_not_indexed_before_it_is_continued() {
     let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";

@@ -74,7 +74,7 @@ fn threads_find_the_lines_that_one_reader_finds() {
             if line.lines == 1 {
                 found.push(shown(&line, bodies));
             } else {
-                // Blank lines that were merged into one.
+                // Blank lines that are counted as one.
                 let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
                 let lines = read_on(&bytes[from..(to + 1).min(bytes.len())], line.offset);
                 assert_eq!(lines.len() as u64, line.lines);

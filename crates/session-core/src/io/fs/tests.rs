@@ -2,7 +2,8 @@
 use super::faults::{with, InjectedFault};
 use super::*;
 
-/// Regression: on Windows a creation time stood for a file's id. A file that replaces another soon gets the other's.
+/// Regression: on Windows the creation time was used as a file's id. A file that soon replaces another one gets the
+/// other's creation time.
 #[test]
 fn a_file_has_one_id_by_path_and_handle_which_changes_stay_and_its_replacement_has_another() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -32,8 +33,8 @@ fn an_open_file_shows_that_it_was_deleted() {
     assert_eq!(quick_stat(&file).expect("asked"), (1, true));
 }
 
-/// Regression: where modes cannot be set no file could be replaced.
-/// FUSE mounts and drives of other systems refuse it.
+/// Regression: if a file system refuses to set modes, as FUSE mounts and drives of other systems do, no file could be
+/// replaced.
 #[cfg(unix)]
 #[test]
 fn where_modes_cannot_be_set_files_are_replaced() {
@@ -50,7 +51,7 @@ fn where_modes_cannot_be_set_files_are_replaced() {
         let old = metadata_of(&file_with(&format!("old {n}"), *mode)).expect("there");
         let file = file_with(&format!("new {n}"), *new);
         for code in [libc::EPERM, libc::ENOTSUP, libc::ENOSYS] {
-            // The first call looks at the file.
+            // The first call reads the file's status.
             let (set, made) = with(1, InjectedFault::Once(code), || set_like(&file, &old));
             assert_eq!((set.is_ok(), made.hit), (*is_allowed, mode != new), "{mode:o} {new:o} {code}");
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Regression: a session whose name was long had a lock with a name too long for any file.
+/// Regression: if the name of a session was long, the name of its lock was too long for a file.
 #[test]
 fn a_session_with_a_long_name_has_a_lock_file_with_a_name_that_fits() {
     let dir = Path::new("/sessions");

@@ -4,7 +4,7 @@ use super::*;
 use crate::io::fs::faults::{before_next, with, InjectedFault};
 use crate::io::fs::FsCall;
 
-/// Regression: a file that was made while another was renamed without hard links was replaced.
+/// Regression: without hard links, a file that was created during a rename was replaced.
 #[test]
 fn a_file_that_is_made_while_another_is_renamed_without_hard_links_stays() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -107,7 +107,7 @@ fn trailing_commas_and_missing_values_are_refused() {
 }
 
 proptest! {
-    /// Deeper than serde_json can go: each container must be closed by its own bracket.
+    /// Deeper than serde_json accepts. Each container must be closed by its own bracket.
     #[test]
     fn containers_are_closed_by_what_opened_them(
         kinds in prop::collection::vec(any::<bool>(), 1..300),

@@ -6,7 +6,7 @@ use crate::lines::file_window::FileWindow;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 
-/// A source that returns its bytes in pieces of these sizes, again and again.
+/// A source that returns its bytes in pieces of these sizes, in a cycle.
 pub struct Pieces<'a>(pub &'a [u8], pub Vec<usize>, pub usize);
 
 impl Read for Pieces<'_> {

@@ -36,7 +36,7 @@ fn escapes_may_begin_at_any_byte_of_a_block() {
 #[test]
 fn each_escape_is_one_character() {
     assert_eq!(unescaped(r#"\"\\\/\b\f\n\r\t\u0041\u65E5"#).as_deref(), Some("\"\\/\x08\x0c\n\r\tA日".as_bytes()));
-    // Two halves make a character, whether they are escaped or not both.
+    // Two halves form a character, even if only one of them is escaped.
     assert_eq!(unescaped(r"\ud83d\ude00").as_deref(), Some("😀".as_bytes()));
     assert_eq!(unescaped(r"\ud83dx\ude00"), Some(from_utf16(&[0xd83d, 0x78, 0xde00]).expect("memory")));
     for bad in [r"\", r"\x", r"\u12", r"\u12g4", r"a\u"] {

@@ -49,7 +49,7 @@ fn settings_are_read_as_pi_reads_them() {
     }
 }
 
-/// Regression: a checkout whose settings are a large sparse file took all memory.
+/// Regression: if a checkout's settings were a large sparse file, reading them used all memory.
 #[test]
 #[cfg(unix)]
 fn settings_that_are_too_large_are_a_problem() {

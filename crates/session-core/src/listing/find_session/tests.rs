@@ -2,7 +2,7 @@ use super::*;
 use crate::base::paths::tests::Fixed;
 use std::fs;
 
-/// Regression: only the files beside the project directories were looked at.
+/// Regression: only the files beside the project directories were searched.
 #[test]
 fn an_id_is_found_in_pis_layout() {
     let sessions = tempfile::tempdir().expect("a directory");
@@ -15,7 +15,7 @@ fn an_id_is_found_in_pis_layout() {
     assert_eq!(by_id(&scope, b"s", &Fixed).expect("read"), None);
 }
 
-/// Regression: a file that no descriptor was left for was taken for none with the id.
+/// Regression: if no descriptor was left for a file, the file counted as one without the id.
 #[cfg(unix)]
 #[test]
 fn a_search_for_an_id_fails_if_no_descriptor_is_left() {

@@ -189,14 +189,14 @@ fn a_text_is_what_was_listed() {
     assert_eq!(all, b"");
 }
 
-/// The text of a.jsonl as it was when it was listed.
+/// The text of a.jsonl at the time of the list.
 fn text_of_a(sessions: &SessionsDir, source: &ListedState) -> String {
     let mut all = Vec::new();
     text(&sessions.dir.path().join("a.jsonl"), source, &[], &mut all);
     String::from_utf8(all).expect("text")
 }
 
-/// Regression: a last line that went on left its old text in the catalog.
+/// Regression: if a last line was continued, its old text stayed in the catalog.
 #[test]
 fn a_last_line_that_goes_on_leaves_no_old_text() {
     for (more, want) in [
@@ -239,7 +239,7 @@ proptest! {
     }
 }
 
-/// Regression: names and first messages of sessions that are gone stayed in the catalog's files.
+/// Regression: names and first messages of deleted sessions stayed in the catalog's files.
 #[test]
 fn what_the_catalog_has_of_a_deleted_session_leaves_its_files() {
     let sessions = SessionsDir::new();
@@ -276,7 +276,7 @@ fn a_row_that_cannot_be_unpacked_says_nothing_about_the_others() {
     let before = unpacked_rows(&sessions, NOTHING);
     let refused = unpacked_rows(&sessions, Refusal { size: 100_000, after: 0 });
     assert_eq!((refused["a.jsonl"], refused["b.jsonl"]), (before["a.jsonl"], None));
-    // One that is damaged is replaced, and the other one stays.
+    // A damaged row is replaced, and the other one stays.
     let catalog = Catalog::open(&sessions.location).expect("made");
     catalog.db().execute("UPDATE session SET file = x'ff' WHERE name = 'b.jsonl'", []).expect("written");
     wait_for_next_file_time();

@@ -19,7 +19,7 @@ fn a_lock_ends_though_a_duplicate_of_its_file_is_open() {
     drop(duplicate);
 }
 
-/// Threads that lock and remove the file by turns: whoever has the lock has that of the file at the path.
+/// Threads that lock and remove the file in turns: the holder of the lock has locked the file at the path.
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_removed_before_it_was_locked_is_not_the_one_that_is_locked() {

@@ -4,12 +4,12 @@ use crate::io::fs::FsCall;
 use crate::locks::held_lock_files::release_all;
 use std::sync::{Arc, Mutex};
 
-/// What the lock file of a process says.
+/// The content of a process's lock file.
 fn says(pid: &str) -> String {
     format!("pi-session-native {pid}")
 }
 
-/// Regression: a thread that had joined a lock counted as one that has it for as long as others had it.
+/// Regression: a thread that had joined a lock counted as a holder for as long as other threads had it.
 #[test]
 fn a_thread_that_joined_a_lock_does_not_keep_it_after_that() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -21,7 +21,8 @@ fn a_thread_that_joined_a_lock_does_not_keep_it_after_that() {
     assert_eq!(held(&session).expect("asked"), None);
 }
 
-// Regression: a process could change no file of a session that it had open under `PI_SESSION_NATIVE_LOCK=exclusive`.
+// Regression: a process could not change the file of a session that it had open under
+// `PI_SESSION_NATIVE_LOCK=exclusive`.
 #[test]
 fn who_joins_a_lock_shares_one_that_is_shared_and_else_has_it_alone() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -76,7 +77,7 @@ fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
     let marked = ["", "x", "1\n", "0x1", "-1", "12 repairs", " repair", "99999999999"].map(says);
-    // Tools that know no other lock than that its file is there leave it empty, or write their process into it.
+    // For some tools the existence of the file is the lock. They leave it empty, or write their process into it.
     let plain =
         ["precious", "", "17", "17 repair", "0x1", "pi-session-native", "PI-SESSION-NATIVE 1"].map(str::to_owned);
     for text in plain.iter().chain(&marked) {
@@ -95,8 +96,8 @@ fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
     std::fs::remove_dir(&lock).expect("removed");
 }
 
-/// Regression: a lock held while its file had a second name locked nothing.
-/// A snapshot that links files gives the lock file a second name.
+/// Regression: a lock had no effect while its file had a second name. A snapshot that links files creates a second
+/// name.
 #[test]
 fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -110,7 +111,7 @@ fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
     assert!(!path_of(&session).exists() && dir.path().join("snapshot").exists());
 }
 
-/// A kill between the two calls that made it left a file that was nobody's forever.
+/// A kill between the two calls that create it left a file that no process ever removed.
 #[test]
 #[cfg(unix)]
 fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
@@ -153,8 +154,8 @@ fn whoever_may_read_a_session_may_see_that_it_is_locked() {
     }
 }
 
-/// Regression: a lock file that may not be looked at stopped every append.
-/// An exclusive lock of another user, or one on a disk that is read-only now, or one that can have no name.
+/// Regression: a lock file that may not be read stopped every append: the exclusive lock of another user, a lock on a
+/// disk that is now read-only, or a lock whose name is impossible.
 #[test]
 #[cfg(unix)]
 fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
@@ -182,7 +183,7 @@ fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
 fn a_lock_that_could_not_be_written_leaves_no_file() {
     let dir = crate::testing::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    // The first in a directory sweeps it.
+    // The first lock in a directory sweeps it.
     drop(SessionLockGuard::take(&session).expect("taken"));
     let (result, made) = with(usize::MAX, InjectedFault::Short, || SessionLockGuard::take(&session).map(drop));
     result.expect("taken");

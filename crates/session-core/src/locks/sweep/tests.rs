@@ -14,7 +14,7 @@ fn a_file_of_the_user_with_a_similar_name_stays_after_the_sweep() {
         format!("{ours}.tmp"),
         format!("x{ours}"),
     ];
-    // On Windows another case is the same name.
+    // On Windows names that differ only in case are the same.
     if cfg!(unix) {
         others.push(format!(".pi-session-{}.tmp", digits.to_uppercase()));
     }

@@ -31,14 +31,14 @@ fn a_folder_with_other_files_is_not_the_sessions() {
     write("other.jsonl", HEADER);
     write("other/notes.txt", "mine");
     assert_eq!(belongings(at("other.jsonl")).expect("found"), Belongings::default());
-    // Regression: a subagent's session with a torn header kept the folder, and stayed after a deletion.
+    // Regression: because of a subagent's session with a torn header, the folder stayed after a deletion.
     write("torn.jsonl", HEADER);
     write("torn/a/session.jsonl", "{\"type\":\"sess\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
     let (subagents, folder) = (vec![at("torn/a/session.jsonl")], Some(at("torn")));
     assert_eq!(belongings(at("torn.jsonl")).expect("found"), Belongings { subagents, folder, ..Belongings::default() });
 }
 
-/// Regression: files of other programs were deleted with the session, because a line in them was like a message of
+/// Regression: files of other programs were deleted with the session, because a line in them looked like a message of
 /// version 1.
 #[test]
 fn messages_without_ids_do_not_make_a_session() {

@@ -12,8 +12,8 @@ fn migrate(version: Version, lines: &[&str]) -> Vec<String> {
     all
 }
 
-/// Regression: only zeros written `0` and `-0` were left out when values were counted, so an index after `0.0`
-/// named another entry.
+/// Regression: when values were counted, only zeros written `0` and `-0` were skipped, so an index after `0.0` named
+/// another entry.
 #[test]
 fn falsy_values_do_not_count_however_they_are_written() {
     for value in ["0", "-0", "0.0", "-0e5", "null", "false", "\"\"", " 0.00 \r", "torn {"] {

@@ -32,7 +32,7 @@ fn entries(ids: &[&str]) -> Redaction {
     Redaction::entries(set_of(ids), b"[redacted]").expect("memory")
 }
 
-/// A redaction of lines: each with what replaces it, and the session that it is of.
+/// A redaction of lines: each with its replacement and its session.
 fn lines(lines: &[(&str, Option<&str>, Option<&str>)]) -> Redaction {
     let lines = lines.iter().map(|&(old, new, session)| LineRedaction {
         hash: hash_of(old.as_bytes()),
@@ -59,10 +59,10 @@ fn a_text_is_found_however_it_is_escaped_and_all_else_stays() {
         (r#"{"content":"hunt\u0065r2"}"#, "hunter2", r#"{"content":"*"}"#),
         (r#"{"content":"\/a\"b\\c\n."}"#, "/a\"b\\c\n", r#"{"content":"*."}"#),
         (r#"{"content":"\ud83d\ude00\u00E9😀é"}"#, "😀é", r#"{"content":"**"}"#),
-        // JSON in a string, and JSON in that.
+        // JSON in a string, and JSON in a string of that JSON.
         (r#"{"data":"{\"pw\":\"a\\\"b\"}"}"#, "a\"b", r#"{"data":"{\"pw\":\"*\"}"}"#),
         (r#"{"data":"\"{\\\"pw\\\":\\\"a\\\\\\\"b\\\"}\""}"#, "a\"b", r#"{"data":"\"{\\\"pw\\\":\\\"*\\\"}\""}"#),
-        // What other programs escape in JSON: Python, PHP, Go, .NET, and several in one text.
+        // Escapes of other programs in JSON: Python, PHP, Go, .NET, and several in one text.
         (r#"{"data":"{\"pw\":\"gr\\u00fcn\"}"}"#, "grün", r#"{"data":"{\"pw\":\"*\"}"}"#),
         (r#"{"data":"{\"pw\":\"a\\/b\"}"}"#, "a/b", r#"{"data":"{\"pw\":\"*\"}"}"#),
         (r#"{"data":"{\"pw\":\"a\\u0026b\"}"}"#, "a&b", r#"{"data":"{\"pw\":\"*\"}"}"#),
@@ -91,7 +91,7 @@ fn what_holds_a_session_together_stays() {
     assert_eq!(redacted(thought, "hunter2"), thought.replacen("hunter2", "*", 1).replacen("abc", "", 1));
 }
 
-/// Regression: a signature that stood before its text stayed.
+/// Regression: if a signature preceded its text, it stayed.
 #[test]
 fn the_signature_of_a_changed_thought_goes_wherever_it_stands() {
     let thought = r#"{"message":{"content":[{"thinkingSignature":"abc","type":"thinking","thinking":"hunter2"},{"thinkingSignature":"abc","thinking":"x"}]}}"#;
@@ -99,7 +99,8 @@ fn the_signature_of_a_changed_thought_goes_wherever_it_stands() {
 }
 
 proptest! {
-    /// Whatever the line, what comes out is JSON if the line was, and reads as the line with the text replaced.
+    /// For any line: if the line was JSON, the result is JSON, and its value is the line's value with the text
+    /// replaced.
     #[test]
     fn the_strings_of_a_redacted_line_are_those_of_the_line_with_the_text_replaced(
         parts in proptest::collection::vec("[ab\\\\\"\n/é😀]{0,4}", 0..6), secret in "[ab\\\\\"\né😀]{1,3}", escapes in any::<u64>(),
@@ -120,7 +121,8 @@ proptest! {
         let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.clone().into_bytes());
         let new = String::from_utf8(new).expect("text");
         prop_assert!(is_json(&new), "{new}");
-        // What escapes of JSON in a string mean is replaced as well, so only strings without backslashes are compared.
+        // The meaning of JSON escapes in a string is replaced as well, so only strings without backslashes are
+        // compared.
         if !plain.concat().contains('\\') {
             let expected: Vec<String> = plain.iter().map(|part| part.replace(&secret, "*")).collect();
             prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&new).expect("JSON"), serde_json::json!({ "data": expected }));
@@ -128,22 +130,22 @@ proptest! {
     }
 }
 
-/// How a program writes a text in JSON: each escapes what it must, and more.
+/// The JSON of a text in several programs: each escapes the necessary characters, and some others.
 fn written_by(writer: usize, text: &str) -> String {
     let escaped = |c: char| {
         let escape = |unit: &mut u16| if writer == 3 { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
         c.encode_utf16(&mut [0; 2]).iter_mut().map(escape).collect()
     };
     let written = |c: char| match (c, writer) {
-        // .NET escapes quotes, too, as all that means something in HTML.
+        // .NET escapes all characters with a meaning in HTML, even quotes.
         ('"' | '<' | '>' | '&' | '\'' | '+' | '`', 3) => escaped(c),
         ('"' | '\\', _) => format!("\\{c}"),
         ('\n', _) => "\\n".to_owned(),
-        // Go has HTML in mind, too.
+        // Go escapes characters with a meaning in HTML, too.
         ('<' | '>' | '&' | '\u{2028}', 2) => escaped(c),
-        // PHP writes no bare slash.
+        // PHP escapes every slash.
         ('/', 1) => "\\/".to_owned(),
-        // Python, PHP and .NET write nothing beyond ASCII.
+        // Python, PHP and .NET escape all characters beyond ASCII.
         (c, 0 | 1 | 3) if !c.is_ascii() => escaped(c),
         (c, _) => c.to_string(),
     };
@@ -151,13 +153,13 @@ fn written_by(writer: usize, text: &str) -> String {
 }
 
 proptest! {
-    /// Regression: a secret stayed that another program had written as JSON inside a text, and `left` was 0.
+    /// Regression: a secret that another program had written as JSON inside a text stayed, and `left` was 0.
     #[test]
     fn a_text_is_found_in_json_of_any_writer_inside_json_of_any_writer(
         secret in "[ab\\\\\"\n/éü😀<>&+'`\u{2028}]{1,8}", before in "[a-c \"\\\\/é+]{0,6}", writers in proptest::collection::vec(0usize..4, 1..4),
         after in "( end)?",
     ) {
-        // With it the text would begin in an escape of what is before it.
+        // With it the text would begin in an escape of the text before it.
         prop_assume!(!before.ends_with('\\'));
         let [before, inside] = [before, secret.clone()].map(|text| writers.iter().fold(text, |text, &writer| written_by(writer, &text)));
         let line = format!("{{\"data\":\"{before}{inside}{after}\"}}");
@@ -170,8 +172,8 @@ proptest! {
     }
 }
 
-/// Regression: where one way to read the string had come to its end, the others were given up, and the text was left
-/// for ever.
+/// Regression: when one way to read the string had come to its end, the others were not tried, and the text stayed for
+/// ever.
 #[test]
 fn a_text_that_ends_in_backslashes_is_found_at_the_end_of_a_string() {
     for (content, secret) in
@@ -184,7 +186,7 @@ fn a_text_that_ends_in_backslashes_is_found_at_the_end_of_a_string() {
     }
 }
 
-/// Regression: the working directory in a header was changed whose type has an escape, and a tool's call lost its name.
+/// Regression: in a header whose type has an escape the working directory was changed, and a tool's call lost its name.
 #[test]
 fn types_are_read_however_they_are_written() {
     let header = r#"{"type":"\u0073ession","version":3,"id":"s","timestamp":"t","cwd":"/home/hunter2"}"#;
@@ -201,7 +203,7 @@ fn types_are_read_however_they_are_written() {
     );
 }
 
-/// Regression: a number that was all that an entry said stayed, and texts within `usage`.
+/// Regression: a number stayed that was the entry's only content, and so did texts within `usage`.
 #[test]
 fn an_entry_loses_numbers_and_texts_that_say_something() {
     let a = r#"{"type":"custom","customType":"pin","data":4711,"id":"a","parentId":null,"timestamp":"1"}"#;
@@ -235,7 +237,7 @@ fn a_file_and_its_backups_are_redacted_and_all_else_stays() {
     assert_eq!(planned, report);
     let ids: Vec<_> = report.lines.iter().map(|line| line.id.as_deref()).collect();
     assert_eq!(ids, [Some("a"), None]);
-    // The header of each of the four files has it in its path.
+    // The headers of the four files contain it in their paths.
     assert_eq!((report.backups.len(), report.left), (3, 4));
     let expected = before.replace("hunter2", "[redacted]").replacen("[redacted]", "hunter2", 1);
     assert_eq!(fs::read_to_string(&path).expect("read"), expected);
@@ -275,7 +277,8 @@ fn an_entry_keeps_its_place_and_loses_what_it_says() {
     assert_eq!(backup, format!("{HEADER}\n{}\n", old.replace("hunter2", "[redacted]")));
 }
 
-/// Regression: fields that pi does not have kept their names, and entries of extensions what is a name or a number in messages.
+/// Regression: fields that pi does not have kept their names, and entries of extensions kept fields that are names or
+/// numbers in messages.
 #[test]
 fn an_entry_that_loses_what_it_says_keeps_only_the_fields_of_its_kind() {
     let head = r#""id":"a","parentId":null,"timestamp":"1""#;
@@ -339,7 +342,8 @@ fn lines_are_replaced_by_their_hashes() {
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, rest, ""].join("\n"));
 }
 
-/// Regression: a redaction by lines, such as one that makes good what a killed process had begun, left what they said in backups.
+/// Regression: a redaction of lines, such as one that completes the work of a killed process, did not remove their
+/// texts from backups.
 #[test]
 fn backups_lose_the_other_lines_of_an_entry_whose_line_is_replaced() {
     let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
@@ -361,7 +365,7 @@ fn backups_lose_the_other_lines_of_an_entry_whose_line_is_replaced() {
     }
 }
 
-/// Regression: what stayed of an entry was emptied in a backup by the redaction that made good a stopped one.
+/// Regression: when a redaction completed a stopped one, it emptied the kept part of an entry in a backup.
 #[test]
 fn a_line_that_a_stopped_redaction_has_put_into_a_backup_stays() {
     let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"keep hunter2"}"#;
@@ -375,7 +379,7 @@ fn a_line_that_a_stopped_redaction_has_put_into_a_backup_stays() {
     }
 }
 
-/// Regression: the replacement was written as it came, and broke the lines if it was not the text of a JSON string.
+/// Regression: the replacement was written unchanged, and damaged the lines if it was not the text of a JSON string.
 #[test]
 fn no_redaction_breaks_a_line() {
     let (_dir, path) = file(&[r#"{"type":"message","id":"a","message":{"role":"user","content":"x"}}"#]);
@@ -388,7 +392,7 @@ fn no_redaction_breaks_a_line() {
     assert_eq!(error.code(), ErrorCode::InvalidArgument);
 }
 
-/// What another program appends while the file is replaced is redacted, too.
+/// Lines that another program appends while the file is replaced are redacted, too.
 #[test]
 fn a_line_that_is_appended_meanwhile_is_redacted() {
     use crate::io::fs::faults::before_next;
@@ -408,7 +412,7 @@ fn a_line_that_is_appended_meanwhile_is_redacted() {
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &expected[0], &expected[1], ""].join("\n"));
 }
 
-/// Regression: the file was changed first, and if that was all, nobody looked for its backups any more.
+/// Regression: the file was changed first. If only that succeeded, its backups were never searched again.
 #[test]
 fn the_backups_of_a_file_are_redacted_before_the_file() {
     use crate::io::fs::faults::{before_nth, with, InjectedFault};
@@ -421,7 +425,7 @@ fn the_backups_of_a_file_are_redacted_before_the_file() {
         fs::write(&backup, format!("{HEADER}\n{old}\n")).expect("written");
         (dir, path, backup)
     };
-    // How many renames a redaction makes depends on the system; the last one replaces the session file.
+    // The number of renames of a redaction depends on the system; the last one replaces the session file.
     let (_other_dir, other, _) = session();
     let (_, made) = with(usize::MAX, InjectedFault::Once(0), || redact(&other, &entries(&["a"]), false));
     let renames = made.calls.iter().filter(|call| **call == FsCall::Rename).count();
@@ -435,7 +439,8 @@ fn the_backups_of_a_file_are_redacted_before_the_file() {
     assert_eq!((report.lines.len(), report.backups, report.left), (1, vec![backup], 0));
 }
 
-/// Regression: a text that stood in a field that stays, such as the type of a custom entry, was not counted where entries were named.
+/// Regression: if entries were named, a text in a field that is kept, such as the type of a custom entry, was not
+/// counted.
 #[test]
 fn a_text_that_stays_in_a_named_entry_is_counted() {
     let a =
@@ -448,7 +453,7 @@ fn a_text_that_stays_in_a_named_entry_is_counted() {
     assert_eq!([left(&["aaaaaaaa"]), left(&["bbbbbbbb"]), left(&["cccccccc"])], [2, 0, 0]);
 }
 
-/// Regression: lines of version 1 have no id, so a text stayed in the backup of a migration where entries were named.
+/// Regression: lines of version 1 have no id. So if entries were named, a text stayed in the backup of a migration.
 #[test]
 fn a_text_of_a_named_entry_is_taken_out_of_its_line_from_before_a_migration() {
     let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
@@ -462,14 +467,14 @@ fn a_text_of_a_named_entry_is_taken_out_of_its_line_from_before_a_migration() {
     assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 1, 0));
     let expected = [HEADER, &old_a.replace("hunter2", "*"), &old_b, ""].join("\n");
     assert_eq!(fs::read_to_string(&backup).expect("read"), expected);
-    // In a field that stays it is counted.
+    // In a field that is kept it is counted.
     let is_kept = [HEADER, &old_a.replace("custom", "hunter2"), ""].join("\n");
     fs::write(&path, [HEADER, &a.replace("custom", "hunter2"), ""].join("\n")).expect("written");
     fs::write(&backup, is_kept).expect("written");
     assert_eq!(redact(&path, &redaction, true).expect("planned").left, 2);
 }
 
-/// Regression: a backup kept the line of an entry that the repair had given another id.
+/// Regression: a backup kept the line of an entry to which the repair had assigned another id.
 #[test]
 fn a_backup_loses_what_an_entry_said_that_a_repair_has_renamed() {
     let entry = |time: &str, data: &str| {
@@ -495,7 +500,8 @@ fn a_backup_loses_what_an_entry_said_that_a_repair_has_renamed() {
     }
 }
 
-/// Regression: the numbered backups of a long name were not found, because the name is cut elsewhere the longer the number is.
+/// Regression: the numbered backups of a long name were not found, because a longer number cuts the name at another
+/// place.
 #[test]
 fn numbered_backups_of_a_long_name_are_redacted() {
     use crate::io::sidecar_names::beside;
@@ -510,7 +516,7 @@ fn numbered_backups_of_a_long_name_are_redacted() {
     assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 5, 0));
 }
 
-/// What lines become, by their numbers; those that stay are left out.
+/// The new lines by their numbers, without the unchanged ones.
 fn changed(all: &[&str], redaction: &Redaction) -> Vec<(usize, String, Option<String>)> {
     let bytes: Vec<_> = all.iter().map(|line| line.as_bytes().to_vec()).collect();
     let changed = redact_lines(&bytes, redaction, None).expect("memory");
@@ -546,14 +552,14 @@ fn a_copy_has_the_id_and_the_timestamp_and_one_below_another_entry_gets_the_new_
     };
     let [own, others] = [None, Some("s")].map(|of| changed(&all, &lines(&[(&secret, Some(&clean(r#""a""#)), of)])));
     assert_eq!(own, below(None));
-    // Of an entry of another session a copy that was changed loses what it says.
+    // If a copy of another session's entry was changed, all its texts are removed.
     let edited = (3, said(r#""a""#, "1", "*"), Some("s".to_owned()));
     assert_eq!(others, below(Some("s")).into_iter().chain([edited]).collect::<Vec<_>>());
-    // Without a new line nobody knows whose copies to look for.
+    // Without a new line we do not know the session whose copies must be found.
     assert_eq!(changed(&all, &lines(&[(&secret, None, Some("s"))])).len(), 1);
 }
 
-/// Regression: the parent was looked for as text, and a copy with a space after the colon lost all that it says.
+/// Regression: the parent was compared as text, so a copy with a space after the colon lost all its texts.
 #[test]
 fn a_copy_is_known_however_its_parent_is_written() {
     for [theirs, own] in
@@ -566,7 +572,7 @@ fn a_copy_is_known_however_its_parent_is_written() {
     }
 }
 
-/// Each session counts for itself: what one left of an entry may be what another one took out.
+/// Each session is treated by itself: a part that one session kept of an entry may be a part that another one removed.
 #[test]
 fn a_copy_that_one_session_has_redacted_loses_what_it_says_for_another() {
     let line = |data: &str| said("null", "1", data);
@@ -604,7 +610,8 @@ fn where_a_file_has_the_entry_of_a_line_its_own_line_takes_the_place() {
 const FIRST: &str = ".pi-session-00000000000000000000000000000001.tmp";
 const SECOND: &str = ".pi-session-00000000000000000000000000000002.tmp";
 
-/// Regression: what a killed repair, fork or pull had written stayed where this process had swept before, and nothing was said to be left.
+/// Regression: if this process had swept a directory before, the files of a killed repair, fork or pull stayed there,
+/// and the report mentioned no rest.
 #[test]
 fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
     use crate::io::temporary::Temporary;
@@ -626,7 +633,7 @@ fn temporary_files_of_dead_processes_are_removed_by_each_redaction() {
     drop(alive);
 }
 
-/// Regression: the same where they cannot be removed.
+/// Regression: the same if they cannot be removed.
 #[cfg(unix)]
 #[test]
 fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
@@ -643,7 +650,7 @@ fn what_temporary_files_hold_that_cannot_be_removed_is_left() {
     assert_eq!(redact(&path, &text("swordfish"), false).expect("redacted").left, 0);
 }
 
-/// Regression: those of a directory that has no session any more stayed.
+/// Regression: files in a directory without any session stayed.
 #[test]
 fn the_temporary_files_of_a_directory_are_removed_without_a_session() {
     let dir = tempfile::tempdir().expect("a directory");

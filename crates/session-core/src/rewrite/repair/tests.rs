@@ -122,7 +122,7 @@ fn an_id_means_one_entry_again() {
     assert_eq!(report.repairs.len(), 2);
 }
 
-/// Regression: a branch summary went on to name the first of two entries, and a compaction that keeps nothing named the
+/// Regression: a branch summary still named the first of two entries, and a compaction that keeps nothing named the
 /// other one.
 #[test]
 fn whatever_refers_to_a_renamed_entry_follows() {

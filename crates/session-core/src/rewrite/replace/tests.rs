@@ -39,8 +39,8 @@ fn names(dir: &tempfile::TempDir) -> Vec<String> {
     names
 }
 
-/// Regression: lines that pi wrote during a migration were only in the backup.
-/// What pi appends between the copy and the rename, or to the old file after it.
+/// Regression: lines that pi wrote during a migration were only in the backup: lines that pi appends between the copy
+/// and the rename, or to the old file after it.
 #[test]
 fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     for moment in [FsCall::Write, FsCall::Link, FsCall::Sync, FsCall::Rename] {
@@ -67,8 +67,8 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     assert!(verify(&path).expect("read").ok);
 }
 
-/// Regression: lines that came at the last carry-over before the rename were migrated twice, and the first got a parent
-/// that is in no line.
+/// Regression: lines that were appended just before the rename were migrated twice, and the parent of the first was in
+/// no line.
 #[test]
 fn lines_that_are_written_at_each_carry_over_are_migrated_once() {
     fn add_at_each_sync(path: String, left: u32) {
@@ -127,8 +127,8 @@ fn a_last_line_that_is_ended_during_a_migration_is_in_the_new_file_once() {
     }
 }
 
-/// Regression: a file that another process had migrated was migrated over it.
-/// Each of several processes wrote its own ids over what the first had made, with a backup of it.
+/// Regression: a file that another process had migrated was migrated again. Each of several processes wrote its own ids
+/// over the first one's file, and kept that as a backup.
 #[test]
 fn a_file_that_another_process_has_migrated_is_not_migrated_again() {
     for moment in [FsCall::Write, FsCall::Link, FsCall::Sync] {
@@ -171,7 +171,7 @@ fn a_file_that_pi_migrated_meanwhile_is_pis() {
     }
 }
 
-/// Regression: eight threads that opened one old file each gave it other ids.
+/// Regression: eight threads that opened one old file each assigned other ids.
 #[test]
 fn eight_threads_that_open_one_old_file_give_it_the_same_ids() {
     for _ in 0..10 {
@@ -200,7 +200,8 @@ fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     assert!(verify(&path).expect("read").ok);
 }
 
-/// Regression: where an open file keeps its name (exFAT, SMB) no file could be replaced, because it was open here.
+/// Regression: if an open file keeps its name (exFAT, SMB), no file could be replaced, because this process had it
+/// open.
 #[cfg(unix)]
 #[test]
 fn where_an_open_file_keeps_its_name_it_is_closed_before_it_is_replaced() {
@@ -236,7 +237,8 @@ fn a_line_that_comes_before_an_open_file_is_closed_is_migrated_too() {
     assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
 }
 
-/// Regression: it waited until it gave the write lock up, because the process itself had the new file locked.
+/// Regression: it waited until it no longer tried to get the write lock, because the process itself had locked the new
+/// file.
 #[cfg(unix)]
 #[test]
 fn a_late_line_is_added_without_a_wait_for_the_lock_of_the_new_file() {
@@ -250,7 +252,7 @@ fn a_late_line_is_added_without_a_wait_for_the_lock_of_the_new_file() {
     assert!(locks < 10, "{locks} locks were tried");
 }
 
-/// Regression: after a merge or a redaction such a line was nowhere, and the error said that it was in the old file.
+/// Regression: after a merge or a redaction such a line was in no file, but the error said that it was in the old file.
 #[cfg(unix)]
 #[test]
 fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
@@ -305,8 +307,8 @@ fn a_late_line_that_cannot_be_read_at_first_is_kept_and_one_that_cannot_be_kept_
     assert!(error.contains("are lost") && error.matches("ENOSPC").count() == 2, "{error}");
 }
 
-/// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on
-/// macOS.
+/// Regression: the path of a backup was not below the path that the user had passed: on macOS it began with
+/// `/private/var` in place of `/var`.
 #[cfg(unix)]
 #[test]
 fn a_backup_is_named_under_the_path_that_the_user_gave() {
@@ -322,8 +324,8 @@ fn a_backup_is_named_under_the_path_that_the_user_gave() {
     assert_eq!(replaced.backup.to_str(), Some(&*format!("{path}.v1.bak")));
 }
 
-/// Regression: a migrated file lost its extended attributes.
-/// The attributes of the new file and of the backup, which is the old one.
+/// Regression: a migrated file lost its extended attributes. The test reads the attributes of the new file, and of the
+/// backup, which is the old file.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_migrated_file_keeps_its_extended_attributes() {
@@ -338,8 +340,8 @@ fn a_migrated_file_keeps_its_extended_attributes() {
     }
 }
 
-/// Regression: a read only file was replaced by its migration.
-/// A migration renamed the new file over one that nobody may write. Whoever may write everything, as root, still does.
+/// Regression: a read-only file was replaced by its migration, which renamed the new file over one that nobody may
+/// write. A user who may write everything, such as root, still can.
 #[cfg(unix)]
 #[test]
 fn a_read_only_file_is_not_migrated() {
@@ -356,7 +358,7 @@ fn a_read_only_file_is_not_migrated() {
     }
 }
 
-/// Regression: after a repair `pi --continue` went on with a session of last year.
+/// Regression: after a repair `pi --continue` continued a session of last year.
 #[test]
 fn a_rewrite_that_adds_nothing_to_the_conversation_keeps_the_time() {
     use crate::rewrite::redact::{redact, Redaction};

@@ -4,7 +4,7 @@ use crate::base::fold::{fold, folded};
 use crate::json::string_bytes;
 use proptest::prelude::*;
 
-/// A character as a writer may write it.
+/// A character in one of the forms that JSON allows.
 fn written() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => prop::sample::select(vec!["a", "K", "\u{212a}", "s", "ſ", "Σ", "ς", "é", "É", "日", "🙂", "\\n", "\\\"", "\\\\", "\\/", "/", " ", "ı", "İ"]).prop_map(str::to_owned),

@@ -12,7 +12,7 @@ fn session(id: &str, text: &str) -> String {
     )
 }
 
-/// Regression: a thread that had counted its file was overtaken by another before it said so.
+/// Regression: between counting its file and reporting it, a thread was overtaken by another.
 #[test]
 fn progress_goes_forward_one_file_at_a_time() {
     let sessions = SessionsDir::new();
@@ -52,7 +52,7 @@ fn a_file_that_cannot_be_read_is_left_out() {
     use crate::io::fs::FsCall;
     let sessions = SessionsDir::new();
     let path = sessions.dir.path().join("s.jsonl");
-    // Of one file: every call is on this thread.
+    // There is one file, so each call is on this thread.
     let search = || {
         std::fs::write(&path, session("s", "needle")).expect("written");
         let found = Mutex::new(0);
@@ -85,7 +85,7 @@ fn a_file_that_cannot_be_read_is_left_out() {
     assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
 }
 
-/// Regression: a session whose file is a broken link was dropped before its folder was looked for.
+/// Regression: a session whose file is a broken link was removed before its folder was searched.
 #[test]
 #[cfg(unix)]
 fn subagents_sessions_of_a_broken_link_are_searched() {

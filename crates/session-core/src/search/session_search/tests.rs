@@ -6,7 +6,7 @@ use std::fs::File;
 #[test]
 fn an_error_while_a_session_is_read_is_no_empty_answer() {
     let dir = tempfile::tempdir().expect("a directory");
-    // It can only be written to.
+    // The file can only be written to.
     let file = File::create(dir.path().join("a.jsonl")).expect("a file");
     let session = SessionFile { file: &file, size: 100, version: Version::Current };
     let query = Query::new("needle").expect("a query");

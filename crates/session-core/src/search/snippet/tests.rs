@@ -14,7 +14,7 @@ fn a_match_is_marked_in_the_letters_of_the_text() {
     assert_eq!(of("aaa", &["aa", "aaa"]), "[aa][a]");
 }
 
-/// Regression: each place was compared with every other.
+/// Regression: each hit was compared with all others.
 #[test]
 fn the_place_with_most_terms_is_found_in_one_pass() {
     use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn the_place_with_most_terms_is_found_in_one_pass() {
         matches.sort_unstable();
         prop_assert_eq!(most_together(&matches, 9), plainly(&matches));
     });
-    // Hours, with every other.
+    // With all comparisons this would take hours.
     let mut many: Vec<_> = (0..1_000_000).map(|at| (at, at + 1, 0)).collect();
     many.push((2_000_000, 2_000_001, 1));
     many.push((2_000_000 + AFTER - 1, 2_000_001, 0));

@@ -1,4 +1,4 @@
-//! Appends of a Rust program in every mode, and their errors.
+//! Appends of a Rust program in all modes, and their errors.
 
 use super::*;
 use crate::base::error::ErrorCode;
@@ -42,7 +42,7 @@ fn a_read_only_session_refuses_appends_and_another_leaf() {
     }
 }
 
-/// Regression: it was opened for writing, which a file or a disk that is read-only refuses.
+/// Regression: it was opened for writing, which a read-only file or disk refuses.
 #[test]
 #[cfg(unix)]
 fn a_read_only_session_never_opens_its_file_for_writing() {
@@ -111,7 +111,7 @@ fn a_new_file_replaces_none_that_came_meanwhile() {
     assert_eq!((code, world.text()), (ErrorCode::System, before));
 }
 
-/// Regression: after another working directory was set, the next append wrote the session again, elsewhere.
+/// Regression: after a change of the working directory, the next append wrote the session again elsewhere.
 #[test]
 fn a_relative_path_is_made_absolute() {
     let here = std::env::current_dir().expect("a directory");
@@ -181,7 +181,7 @@ fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
     assert_eq!(world.text(), before);
 }
 
-/// Regression: a parent was a row, which after the file was replaced was that of another entry.
+/// Regression: a parent was a row number, which belonged to another entry after the file was replaced.
 #[test]
 #[cfg(unix)]
 fn a_parent_is_the_same_entry_after_the_file_was_replaced() {
@@ -194,7 +194,7 @@ fn a_parent_is_the_same_entry_after_the_file_was_replaced() {
     assert!(world.text().lines().last().expect("a line").contains(r#""parentId":"a""#));
 }
 
-/// Regression: an edit of what is not on the branch, or gives the model nothing, was written.
+/// Regression: a context edit was written although its target is not on the branch, or adds nothing to the context.
 #[test]
 fn a_context_edit_that_would_do_nothing_is_refused() {
     let mut session = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
@@ -216,7 +216,7 @@ fn a_context_edit_that_would_do_nothing_is_refused() {
     assert_eq!(edit(&mut session, &edit_of(&message), ParentChoice::Leaf), Ok(()));
 }
 
-/// Regression: the target of an edit was looked for before what other processes wrote was read.
+/// Regression: the target of an edit was searched before the lines of other processes were read.
 #[test]
 fn a_context_edit_is_checked_against_what_other_processes_wrote() {
     let message = |id: &str| {

@@ -133,8 +133,8 @@ fn an_entry_that_another_process_adds_again_at_the_same_moment_is_added_once() {
     expect_whole(&session, &world);
 }
 
-/// Regression: a line that another process appended while the file that had replaced ours was taken in was not seen by
-/// the next reload.
+/// Regression: another process appended a line while the session read a file that had replaced ours. The next reload
+/// did not notice this line.
 #[test]
 #[cfg(unix)]
 fn a_line_that_comes_while_another_file_is_taken_in_is_seen_by_the_next_reload() {

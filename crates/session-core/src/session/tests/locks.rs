@@ -1,11 +1,11 @@
-//! Sessions beside another one that has locked their file.
+//! Sessions whose file another session has locked.
 
 use super::*;
 use crate::base::error::ErrorCode;
 use crate::locks::lock_file::SessionLockGuard;
 
-/// Regression: an append got an exception while another process repaired the file.
-/// The repair has the lock while it replaces the session's file.
+/// Regression: an append failed while another process repaired the file. The repair has the lock while it replaces the
+/// session's file.
 #[test]
 fn an_append_waits_while_another_process_repairs_the_file() {
     let world = World::with(&["a"]);

@@ -1,4 +1,4 @@
-//! Each way to write to a session is stopped at each of its calls while each other way runs.
+//! Each way to write to a session is stopped at each of its calls, while each other way runs.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -49,7 +49,8 @@ fn fresh_ids(path: &str) -> BTreeSet<String> {
     ids(&opened(path)).into_iter().collect()
 }
 
-/// Regression: the entry was in no file. A redaction held the lock of the file that it replaced, and the append waited for that.
+/// Regression: the entry was in no file. A redaction had locked the file that it replaced, and the append waited for
+/// this lock.
 #[test]
 #[cfg(unix)]
 fn an_append_that_waited_for_the_lock_of_a_replaced_file_is_in_the_new_one() {
@@ -64,7 +65,7 @@ fn an_append_that_waited_for_the_lock_of_a_replaced_file_is_in_the_new_one() {
     expect_whole(&session, &world);
 }
 
-/// Regression: the same without the lock, where the process was stopped between its check and its write.
+/// Regression: the same without the lock, if the process was stopped between its check and its write.
 #[test]
 #[cfg(unix)]
 fn an_append_that_was_stopped_before_its_write_is_in_the_new_file() {
@@ -79,8 +80,8 @@ fn an_append_that_was_stopped_before_its_write_is_in_the_new_file() {
     expect_whole(&session, &world);
 }
 
-/// Regression: an older copy had the file's name, and `close`, `flush` and `reload` added the entry to that while a redaction replaced it:
-/// no file had the entry.
+/// Regression: an older copy had the file's name. While a redaction replaced this copy, `close`, `flush` and `reload`
+/// added the entry to it, so that no file contained the entry.
 #[test]
 #[cfg(unix)]
 fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_one() {
@@ -95,7 +96,7 @@ fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_o
         let mine = append(&mut session);
         world.replace(&older);
         let path = world.path.clone();
-        // Before the lock that the write takes; the first lock is taken when the older copy is read.
+        // Before the write takes its lock. The first lock is taken when the older copy is read.
         before_nth(2, FsCall::Lock, move || assert_eq!(run_redaction(&path).expect("redacted"), 0));
         work(&mut session).expect(name);
         assert!(fresh_ids(&world.path).contains(&mine), "{name}: {}", world.text());
@@ -103,7 +104,7 @@ fn an_entry_that_is_added_to_a_file_which_is_replaced_meanwhile_is_in_the_last_o
     }
 }
 
-/// Regression: a line with the secret that was appended while the redaction ran stayed as it was.
+/// Regression: a line with the secret that was appended during the redaction stayed unchanged.
 #[test]
 #[cfg(unix)]
 fn an_append_that_returns_before_the_new_file_has_the_name_is_redacted() {
@@ -136,8 +137,8 @@ fn an_append_that_returns_before_the_new_file_has_the_name_is_redacted() {
     }
 }
 
-/// Regression: the append failed with EEXIST. A replacement that had begun before a file was deleted gave the new file the name while the
-/// session wrote the deleted one again.
+/// Regression: the append failed with EEXIST. The session wrote a deleted file again. A replacement that had begun
+/// before the deletion created the file at the same time.
 #[test]
 #[cfg(unix)]
 fn a_deleted_file_whose_name_is_taken_while_it_is_written_again_is_taken_in() {
@@ -154,8 +155,8 @@ fn a_deleted_file_whose_name_is_taken_while_it_is_written_again_is_taken_in() {
 
 /// Regression: the append failed, because each wait for the lock counted as a try.
 ///
-/// A file is replaced less often during an append than the append looks at it, so the append fails only if the lock was
-/// held at each look. Then it is repeated, and succeeds at the latest when the file is no longer replaced.
+/// During an append a file is replaced less often than the append checks it. So the append fails only if the lock was
+/// held at each check. Then the test repeats it, and it succeeds at the latest when the file is no longer replaced.
 #[test]
 #[cfg(unix)]
 fn appends_beside_a_process_that_replaces_the_file_all_the_time_are_written() {
@@ -193,7 +194,7 @@ fn appends_beside_a_process_that_replaces_the_file_all_the_time_are_written() {
     assert!(mine.iter().all(|id| there.contains(id)), "{}", world.text());
 }
 
-/// Regression: forks and branches were made of the file that a redaction had replaced.
+/// Regression: forks and branches were created from the file that a redaction had replaced.
 #[test]
 #[cfg(unix)]
 fn what_is_copied_or_read_after_a_redaction_is_what_the_new_file_says() {
@@ -356,14 +357,14 @@ const WAYS: &[Way] = &[
     Way {
         name: "move",
         prepare: |_| {
-            // Each further move finds the directory that it changes.
+            // Each further move finds the directory that it renames.
             let what = Move { from: "/old", to: "/old/new", session_dir: None };
             rewrites(move |path| move_session(path, what).map(drop))
         },
     },
     Way { name: "set parent", prepare: |_| rewrites(|path| set_parent_session(path, "/new.jsonl").map(drop)) },
     Way {
-        // Where the other side has opened the session, that has migrated it.
+        // If the other side has opened the session, it has migrated the file.
         name: "migrate",
         prepare: |_| {
             Box::new(|path| loop {
@@ -400,7 +401,7 @@ struct Run {
     was_done: bool,
     /// The files that existed before.
     there: BTreeSet<String>,
-    /// Which file had the session's name when it was done.
+    /// Which file had the session's name at the end.
     file: u64,
 }
 
@@ -471,7 +472,7 @@ fn check(what: &str, world: &World, done: Done, made: &mut Vec<String>) -> Optio
     }
 }
 
-/// How many calls a way makes at most, if nothing else runs.
+/// The largest number of calls of a way, if nothing else runs.
 fn calls_of(way: &Way) -> usize {
     let world = world(&[way]);
     let work = (way.prepare)(&world);
@@ -480,7 +481,7 @@ fn calls_of(way: &Way) -> usize {
     made.calls.len()
 }
 
-/// Regression: acknowledged entries were lost, and what was redacted came back.
+/// Regression: acknowledged entries were lost, and redacted texts came back.
 #[test]
 #[cfg(unix)]
 fn nothing_is_lost_or_comes_back_wherever_a_writer_is_stopped() {
@@ -521,8 +522,7 @@ fn stop_and_check(what: &str, stopped: &Way, other: &Way, at: usize) {
             assert!(!text.contains(SECRET), "{what}: {text}");
         }
     }
-    // What was written before the redaction gave the new file its name is redacted, also what the writer keeps in
-    // memory.
+    // All lines from before the redaction's rename are redacted, even the lines that the writer has in memory.
     let is_before = stopped.name == "redact" && run.was_done && run.file != file_id(&world.path);
     let is_clean = || assert!(!is_before || !world.text().contains(SECRET), "{what}: {}", world.text());
     is_clean();

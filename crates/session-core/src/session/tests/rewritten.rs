@@ -151,7 +151,7 @@ fn rows_after(session: &mut Session) -> Vec<Option<RowNo>> {
     session.take_remap().expect("the file is another one").rows
 }
 
-/// Regression: of several entries with one id only the last stayed the object that it was.
+/// Regression: if several entries had one id, only the last kept its object.
 #[test]
 #[cfg(unix)]
 fn entries_with_one_id_are_paired_in_order_with_those_of_a_replaced_file() {
@@ -195,7 +195,8 @@ fn a_renumbering_that_is_refused_memory_leaves_every_row_and_is_done_by_the_next
     assert!(refusals.count() > 5);
 }
 
-/// Regression: an entry of ours whose id another process had used as well was not added to a file that lacked it.
+/// Regression: if another process had also used the id of one of our entries, our entry was not added to a file without
+/// it.
 #[test]
 #[cfg(unix)]
 fn an_id_of_ours_that_others_used_as_well_is_added_to_a_file_that_lacks_it() {
@@ -216,7 +217,7 @@ fn an_id_of_ours_that_others_used_as_well_is_added_to_a_file_that_lacks_it() {
     }
 }
 
-/// Regression: an entry whose object says something else than its JSON was taken for a change of the file.
+/// Regression: an entry whose object differs from its JSON counted as a change of the file.
 #[test]
 fn an_entry_of_ours_that_is_indexed_by_its_object_is_no_change_of_the_file() {
     let world = World::with(&["a"]);

@@ -12,7 +12,7 @@ fn an_unterminated_line_is_ended_first() {
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
 }
 
-/// On Windows a read moves the position that tells where a write has landed.
+/// On Windows a read moves the file position, which tells where a write has landed.
 #[test]
 fn a_line_is_where_its_append_says_whatever_is_read_before_it() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -102,8 +102,8 @@ fn a_file_without_an_end_is_not_a_session_file() {
     }
 }
 
-/// Regression: on Windows, where a file system has no POSIX delete, a deleted session's path refuses access while the
-/// file is open. Appends failed with that error instead of noticing that the file was deleted.
+/// Regression: if a file system has no POSIX delete, Windows refuses access to a deleted session's path while the file
+/// is open. Appends failed with that error in place of noticing that the file was deleted.
 #[test]
 #[cfg(unix)]
 fn a_deleted_file_is_gone_though_its_path_refuses_access() {
@@ -124,7 +124,7 @@ fn a_deleted_file_is_gone_though_its_path_refuses_access() {
     let mut reading = FileStorage::open(&path).expect("opened");
     let mut appending = FileStorage::open(&path).expect("opened");
     appending.append(&mut b"two".to_vec()).expect("appended");
-    // The file is there, though its handles have no link: access is refused for another reason.
+    // The file exists, although its handles have no link: access is refused for another reason.
     without_link_counts(|| {
         let error = refused_append(&mut reading);
         assert!(error.to_string().starts_with("EACCES: permission denied, open"), "{error}");

@@ -44,8 +44,8 @@ fn a_finished_file_goes_on_under_its_name() {
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
 }
 
-/// Regression: a new file kept the lock of its making.
-/// Another manager's appends waited a quarter of a second each for it, and a repair ten.
+/// Regression: a new file kept the lock from its creation. Another manager's appends waited a quarter of a second each
+/// for it, and a repair ten seconds.
 #[test]
 fn a_new_file_is_unlocked_once_it_has_its_name() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -57,8 +57,8 @@ fn a_new_file_is_unlocked_once_it_has_its_name() {
     assert!(fs::try_lock(&other).expect("asked"), "nobody has it");
 }
 
-/// Regression: a new file whose name could not be synced was removed with the line that another process had
-/// appended to it.
+/// Regression: if the name of a new file could not be synced, the file was removed with the line that another process
+/// had appended to it.
 #[test]
 #[cfg(unix)]
 fn a_new_file_whose_name_cannot_be_synced_is_removed_unless_others_wrote_there() {
@@ -71,7 +71,7 @@ fn a_new_file_whose_name_cannot_be_synced_is_removed_unless_others_wrote_there()
         let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
         file.line(b"ours").expect("written");
         let work = || {
-            // The first is that of the file.
+            // The first sync is the file's.
             let at = path.clone();
             before_nth(2, FsCall::Sync, move || meddle(&at));
             file.finish(Durability::Fsync).map(drop)

@@ -85,7 +85,7 @@ fn text_in(content: Raw<'_>) -> Vec<u8> {
     texts.join(&b' ')
 }
 
-/// The scanned line for these bytes, read as a whole with every text: simple, so that it can be compared with.
+/// The scanned line for these bytes, read as a whole with all texts. This is simple enough to compare with.
 pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
     let is_blank = text.trim_ascii().is_empty();
     let mut line = ScannedLine { span, is_blank, is_terminated: text.ends_with('\n'), ..ScannedLine::default() };

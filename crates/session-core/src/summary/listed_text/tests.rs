@@ -15,7 +15,7 @@ fn endless(line: &str) -> (tempfile::NamedTempFile, u64) {
     (file, 1 << 40)
 }
 
-/// Regression: a process that ended waited for the end of a long line.
+/// Regression: a process that was ending waited for the end of a long line.
 #[test]
 fn a_process_that_ends_does_not_wait_for_the_end_of_a_long_line() {
     for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {

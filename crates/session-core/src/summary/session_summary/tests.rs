@@ -3,7 +3,7 @@ use crate::json::reader::is_json;
 use crate::summary::line_scanner::tests::read_whole;
 
 impl SessionSummary {
-    /// Every line read whole: slow, and simple enough to compare with.
+    /// Reads each line as a whole, which is slow, but simple enough to compare with.
     pub(crate) fn of_lines(text: &str) -> Option<SessionSummary> {
         let mut lines = text.split('\n').skip_while(|line| !is_json(line));
         let header = Header::read(lines.next()?).expect("memory");

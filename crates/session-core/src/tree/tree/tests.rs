@@ -1,5 +1,5 @@
-//! A tree as one would write it without caring for speed, and whether ours is the same: ids that come again, orphans,
-//! cycles, the self-parented, labels set and cleared, a leaf that moves, compactions, context edits, branches.
+//! A simple and slow tree, which is compared with ours: repeated ids, orphans, cycles, entries that are their own
+//! parent, labels that are set and cleared, a leaf that moves, compactions, context edits, branches.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::session::branch::plan;
 use crate::testing::tests::count;
 use crate::tree::tree_integrity::check_integrity;
 
-/// Kinds as the file names them, some more often than others.
+/// Kinds by their names in the file, some more often than others.
 const KINDS: [&str; 12] = [
     "message",
     "message",
@@ -88,7 +88,7 @@ impl Naive {
         (0..self.all.len()).filter(is_child).collect()
     }
 
-    /// The rows of the cycle that a row is in, as `up` leads.
+    /// The rows of the cycle that contains a row, along `up`.
     fn cycle(&self, no: usize, up: &dyn Fn(usize) -> Option<usize>) -> Option<BTreeSet<usize>> {
         let mut seen = BTreeSet::from([no]);
         let mut at = up(no);
@@ -104,7 +104,7 @@ impl Naive {
         None
     }
 
-    /// The node that each is shown below.
+    /// The node below which each row is shown.
     fn parents(&self) -> Vec<Option<usize>> {
         let up = |no: usize| {
             let made = &self.all[no];
@@ -127,7 +127,7 @@ impl Naive {
         labels
     }
 
-    /// What the model sees of a path: row, what it gives, the edit on it.
+    /// The entries of a path that the model sees: row, contribution, and context edit.
     fn context(&self, path: &[usize]) -> Vec<(usize, Contribution, Option<usize>)> {
         let mut rows = path.to_vec();
         if let Some(at) = path.iter().rposition(|no| self.all[*no].kind == "compaction") {
@@ -152,7 +152,8 @@ impl Naive {
         rows.iter().enumerate().map(|(at, &no)| (no, gives(at, &self.all[no]), edit(&self.all[no].id))).collect()
     }
 
-    /// The branch to a row: what stays, with its parent and what it keeps from; then the labels written again.
+    /// The branch to a row: the remaining entries, each with its parent and its first kept entry, then the labels,
+    /// which are written again.
     #[allow(clippy::type_complexity, reason = "a plain list is what makes this the plain account")]
     fn branch(&self, to: usize) -> (Vec<(usize, Option<String>, Option<String>)>, Vec<(String, usize)>) {
         let path = self.path(Some(to));
@@ -176,14 +177,14 @@ impl Naive {
     }
 }
 
-/// What is done to a tree: the kind, whose id, below what, about what, and whether the leaf is moved before.
+/// An operation on a tree: the kind, the id, the parent, the target, and whether the leaf is moved before.
 type Done = (usize, u8, u8, u8, u8);
 
 fn done() -> impl Strategy<Value = Vec<Done>> {
     proptest::collection::vec((0..KINDS.len() * 4, 0u8..40, 0u8..30, 0u8..40, 0u8..12), 0..40)
 }
 
-/// Few small numbers come often, so that ids come again; the last is the empty one.
+/// Small numbers come often, so that ids are repeated. The last is the empty id.
 fn name(number: u8) -> String {
     match number {
         39 => String::new(),
@@ -288,12 +289,12 @@ proptest! {
             tree.set_leaf(naive.leaf.map(|no| no as u32));
             is_the_same(&tree, &naive)?;
             let parent = match below {
-                // Mostly below the leaf, as sessions grow; else below whatever, nothing among it.
+                // Usually below the leaf, as sessions grow; otherwise below any entry, or none.
                 0..=19 => naive.leaf.map(|leaf| naive.all[leaf].id.clone()),
                 29 => None,
                 other => Some(name(other - 15)),
             };
-            // Few ids come again; the others are of their own.
+            // A few ids are repeated; the others are unique.
             let id = if id < 12 { name(id) } else if id == 39 { String::new() } else { format!("{}", 1_000 + count) };
             let target = match about {
                 0..=19 if count > 0 => naive.all[usize::from(about) * count / 20].id.clone(),

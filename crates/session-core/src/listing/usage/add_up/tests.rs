@@ -9,7 +9,7 @@ use crate::summary::usage::session_usage::SessionUsage;
 
 const HOUR: f64 = 3_600_000.0;
 
-/// A call by its hour, model and cost. Calls of the same are copies of each other.
+/// A call from its hour, model and cost. Two calls with the same values are copies of each other.
 fn call(id: &str, hour: u32, model: &str, cost: &str) -> String {
     format!(
         r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","provider":"p","model":"{model}","usage":{{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{{"total":{cost}}}}},"timestamp":{}}}}}"#,
@@ -43,7 +43,7 @@ fn options(by: &[Grouping]) -> ReportOptions {
     ReportOptions { since: f64::NEG_INFINITY, until: f64::INFINITY, by: by.to_vec(), largest: 10 }
 }
 
-/// The report over sessions, whose own order is of no matter.
+/// The report over sessions in any order.
 fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> Report {
     sort_sessions(&mut sessions);
     report(&sessions, Vec::new(), &Calendar::Utc, options, &|_, _| None).expect("memory")
@@ -56,13 +56,13 @@ fn rows(report: &Report, at: usize) -> Vec<(String, u64, f64)> {
     rows.iter().map(|row| (key(row), row.sum.calls, row.sum.amounts.cost)).collect()
 }
 
-/// Regression: a call of a row of the catalog that is damaged counted for the first model.
+/// Regression: a call in a damaged row of the catalog counted for the first model.
 #[test]
 fn a_call_of_a_model_that_is_not_there_is_an_internal_error() {
     let mut session = session("/s/a", 1.0, &[call("a", 1, "m", "0.5")]);
     assert!(session.usage.is_consistent());
     session.usage.models.clear();
-    // Then a row of the catalog counts as not there.
+    // Then the row of the catalog is ignored.
     assert!(!session.usage.is_consistent());
     let error = report(&[session], Vec::new(), &Calendar::Utc, &options(&[]), &|_, _| None).expect_err("no such model");
     assert_eq!(error.code(), ErrorCode::Internal);
@@ -72,7 +72,7 @@ fn a_call_of_a_model_that_is_not_there_is_an_internal_error() {
 fn a_call_of_a_fork_counts_once_and_for_its_source() {
     let shared = [call("a", 1, "m", "0.5"), call("b", 1, "m", "0.5"), call("c", 30, "n", "0.25")];
     let source = || session("/s/source", 1.0, &shared);
-    // The fork has one of the two calls alike once more, under new ids, and one of its own.
+    // The fork repeats one of the two equal calls, with new ids, and has a call of its own.
     let copies =
         [call("x", 1, "m", "0.5"), call("y", 1, "m", "0.5"), call("z", 1, "m", "0.5"), call("w", 50, "m", "1")];
     let fork = || session("/s/fork", 2.0, &copies);
@@ -192,7 +192,7 @@ proptest! {
         };
         let (one, other) = (run(0), run(first.index(all.len())));
         prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
-        // Every distinct call as often as the file has it that has it most often.
+        // Each distinct call is counted as often as it occurs in the file where it occurs most.
         let mut most = std::collections::HashMap::new();
         for calls in &files {
             for call in calls {

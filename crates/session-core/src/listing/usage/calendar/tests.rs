@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn a_time_belongs_to_the_day_that_began_last() {
     let hour = 3_600_000.0;
-    // A zone two hours ahead, and from the second day on three.
+    // A time zone two hours ahead of UTC, and from the second day on three.
     let calendar = Calendar::of_days(vec![(22.0 * hour, DAY_MS), (-2.0 * hour, 0.0), (45.0 * hour, 2.0 * DAY_MS)]);
     for (hours, day) in [(-2.0, 0.0), (21.9, 0.0), (22.0, 1.0), (44.9, 1.0), (45.0, 2.0), (-3.0, -1.0)] {
         assert_eq!(calendar.date_of(hours * hour), day * DAY_MS, "{hours}");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::paths::tests::Fixed;
 
-/// Regression: the caller had to leave out the sessions of other working directories.
+/// Regression: the caller had to remove the sessions of other working directories.
 #[test]
 fn the_sessions_of_a_working_directory_are_those_of_its_list() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -40,8 +40,8 @@ fn the_format_of_a_large_file_is_recognized_by_its_beginning() {
     assert_eq!(left_out.other_format, Some(crate::format::other_format::OtherFormat::ClaudeCode));
 }
 
-/// Regression: a call that another result explains was also subtracted from a result that names a missing session,
-/// so 0.9 was shown and not 1.2. A fork has copies of both results.
+/// Regression: a call that was already subtracted from one result was also subtracted from a result that names a
+/// missing session. So the report showed 0.9 in place of 1.2. A fork contains copies of both results.
 #[test]
 fn a_call_explains_only_one_result_also_in_a_fork() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Earlier errors of repairs: files that took minutes, entries that nobody had written, headers that were dropped,
+//! Earlier faults of repairs: files that took minutes, entries that nobody had written, headers that were dropped,
 //! lines of others that were lost.
 
 use std::io::Write;
@@ -58,8 +58,8 @@ fn incomplete_or_entangled_lines_are_repaired_in_linear_time() {
     }
 }
 
-/// Regression: one line of many beginnings took minutes.
-/// A megabyte of beginnings, each of which was parsed to the end of the line: ten thousand times.
+/// Regression: one line with many beginnings of entries took minutes. In a megabyte of beginnings each was parsed to
+/// the end of the line, ten thousand times.
 #[test]
 fn one_line_of_many_beginnings_is_repaired_in_linear_time() {
     for line in [
@@ -77,8 +77,8 @@ fn one_line_of_many_beginnings_is_repaired_in_linear_time() {
     }
 }
 
-/// Regression: ten thousand children each got a parent with a name of a megabyte.
-/// A repaired file is not much longer than the damaged one, whatever ids it has.
+/// Regression: each of ten thousand children got a parent id of a megabyte. A repaired file is not much longer than the
+/// damaged one, whatever its ids are.
 #[test]
 fn a_long_id_of_a_lost_parent_is_not_repeated_for_each_child() {
     let long = "x".repeat(1 << 20);
@@ -136,7 +136,7 @@ fn arguments_of_a_tool_call_are_not_entries() {
         for cut in (1..line.len()).filter(|&at| line.is_char_boundary(at)) {
             let half = &line[..cut];
             assert!(entries(half).is_empty(), "{half}");
-            // A line that begins with a whole entry contains it, even if anything follows.
+            // A line that begins with a complete entry contains this entry, whatever follows.
             let rest = &line[cut..];
             assert_eq!(entries(rest).len(), usize::from(rest.starts_with(EVIL)), "{rest}");
             let fused = format!("{half}{spaced}");
@@ -152,8 +152,8 @@ fn arguments_of_a_tool_call_are_not_entries() {
     }
 }
 
-/// Regression: fused lines with a space or their id first were dropped.
-/// Only lines that began as pi writes them were looked at.
+/// Regression: fused lines with a space, or with their id first, were dropped. Only lines that began as pi writes them
+/// were found.
 #[test]
 fn fused_lines_with_a_space_or_their_id_first_are_separated() {
     let one = "{\"type\": \"custom\", \"id\": \"a\", \"parentId\": null}";
@@ -169,8 +169,8 @@ const WHOLE_HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
                             \"cwd\":\"/my/project\",\"parentSession\":\"/p\"}";
 
-/// Regression: a header that could be read was replaced by an empty one. A byte order mark, zeros, half a line or an
-/// entry on its line cost a session its header, and so its working directory.
+/// Regression: a readable header was replaced by an empty one. If a byte order mark, zeros, half a line or an entry was
+/// on its line, a session lost its header and its working directory.
 #[test]
 fn a_header_that_can_be_read_is_kept() {
     let half = &entry("x", "null")[..30];
@@ -216,8 +216,8 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
     }
 }
 
-/// Regression: an old file with a damaged header lost all its entries.
-/// A header of version 3 was written before entries that have no ids, and none of them was kept.
+/// Regression: an old file with a damaged header lost all its entries. A header of version 3 was written before entries
+/// without ids, so none of them was kept.
 #[test]
 fn an_old_file_with_a_damaged_header_stays_as_it_is() {
     let first = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
@@ -242,8 +242,8 @@ fn an_old_file_with_a_damaged_header_stays_as_it_is() {
     }
 }
 
-/// Regression: lines that pi wrote during a repair were nowhere.
-/// What pi appends while a file is copied, between the copy and the rename, and to the old file after it.
+/// Regression: lines that pi wrote during a repair were in no file: lines that pi appends between the copy and the
+/// rename, and to the old file after it.
 #[test]
 fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
     for moment in [FsCall::Write, FsCall::Sync, FsCall::Rename] {
@@ -269,7 +269,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
     assert_eq!((report.after.entries, report.after.faults.damaged.len()), (3, 1), "half a line stays to be seen");
 }
 
-/// Regression: half a line that went on during a repair was cut in two.
+/// Regression: half a line that was continued during a repair was cut in two.
 #[test]
 fn half_a_line_that_goes_on_during_a_repair_stays_one_line() {
     for moment in [FsCall::Sync, FsCall::Rename] {
@@ -282,7 +282,7 @@ fn half_a_line_that_goes_on_during_a_repair_stays_one_line() {
     }
 }
 
-/// Regression: a damaged line before blanks came back with what was added during the repair.
+/// Regression: a damaged line before blanks came back with the lines that were added during the repair.
 #[test]
 fn a_damaged_line_before_blanks_stays_away_when_lines_are_added_during_the_repair() {
     for moment in [FsCall::Sync, FsCall::Rename] {
@@ -294,8 +294,8 @@ fn a_damaged_line_before_blanks_stays_away_when_lines_are_added_during_the_repai
     }
 }
 
-/// Regression: a file that was repaired while the lock was waited for was overwritten.
-/// The survey was made before the lock was taken.
+/// Regression: a file that was repaired during the wait for the lock was overwritten, because the survey was made
+/// before the lock was taken.
 #[test]
 fn a_file_that_is_repaired_while_the_lock_is_waited_for_is_not_overwritten() {
     let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
@@ -308,7 +308,7 @@ fn a_file_that_is_repaired_while_the_lock_is_waited_for_is_not_overwritten() {
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
 }
 
-/// Regression: a file that another replaced during a repair lost the other's work.
+/// Regression: if another process replaced a file during a repair, its work was lost.
 #[test]
 fn a_file_that_another_replaces_during_a_repair_keeps_the_others_work() {
     for moment in [FsCall::Write, FsCall::Sync] {
@@ -340,7 +340,7 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
 
-/// Regression: a text that is not a session was made an empty session.
+/// Regression: from a text that is not a session an empty session was created.
 #[test]
 fn a_text_that_is_not_a_session_is_refused_by_a_repair() {
     for text in ["shopping:\nmilk\n", "#!/bin/sh\n", "{\"key\":\"secret\"}\n", "[1]", "\u{0}\u{0}\u{0}"] {
@@ -354,7 +354,7 @@ fn a_text_that_is_not_a_session_is_refused_by_a_repair() {
     }
 }
 
-/// Regression: files of other programs were made sessions, and lost what they say.
+/// Regression: files of other programs became sessions, and lost their texts.
 #[test]
 fn files_of_other_programs_are_told_from_damaged_sessions() {
     let id = "{\"id\":\"x\"}\n";
@@ -398,8 +398,8 @@ fn files_of_other_programs_are_told_from_damaged_sessions() {
     }
 }
 
-/// Regression: of a session of version 1 whose header is cut `verify` said that it is a damaged session, and `repair`
-/// that it is none.
+/// Regression: if the header of a session of version 1 was cut, `verify` reported a damaged session, but `repair` no
+/// session.
 #[test]
 fn verify_and_repair_agree_on_a_session_of_version_1_whose_header_is_cut() {
     let header = r#"{"type":"session","id":"i","timestamp":"2025-11-21T09:00:00.000Z","cwd":"/c"}"#;
@@ -417,7 +417,7 @@ fn verify_and_repair_agree_on_a_session_of_version_1_whose_header_is_cut() {
     }
 }
 
-/// A header that is whole, torn or in a damaged line, or one entry of pi's, is enough.
+/// One of these is enough: a complete or torn header, a header in a damaged line, or an entry of pi.
 #[test]
 fn what_is_left_of_a_session_makes_a_file_one() {
     let fused = format!("{}{}", &entry("b", "a")[..30], entry("a", "null"));

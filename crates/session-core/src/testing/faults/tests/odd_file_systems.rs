@@ -61,7 +61,7 @@ const fn refusing(refused: &'static [(FsCall, i32)]) -> FileSystem {
     FileSystem { refused, ..FileSystem::PLAIN }
 }
 
-/// All work but the catalog's. Without a catalog a list reads the files.
+/// All work except the catalog's. Without a catalog a list reads the files.
 const WRITES: &[Work] = &[
     Work::Create,
     Work::Append,

@@ -104,7 +104,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let version = version.map_or(Version::Current, |header| header.version);
     let migrates = version != Version::Current;
     let old = entries(input, version == Version::V1, migrates);
-    // A good file is left as it is, of whatever version.
+    // An undamaged file of any version is not changed.
     let new = entries(&repaired, version == Version::V1 && report.backup.is_none(), migrates);
     for essence in old.keys() {
         assert!(new.contains_key(essence), "lost: {} in {}", essence.escape_ascii(), repaired.escape_ascii());
