@@ -52,7 +52,7 @@ const LEFT_OUT = [
 ];
 /** The tests of the command, which run on each release of Node. */
 const COMMAND = below(["integration/cli/"]);
-/** How Node loads pi differs between releases, so pi is started on each release that it supports. */
+/** Node's module hooks differ between releases, so pi is hooked on each release that it supports. */
 export const HOOKED = ["node24", "node26"];
 const HOOK = below(["end-to-end/register/"]);
 /** Tests that start the real pi very often. A quick run leaves them out. */

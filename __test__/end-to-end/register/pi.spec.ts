@@ -91,6 +91,23 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true, data: { messageCount: 0 } });
 		expect(await rpc.close()).toEqual({ code: 0, stderr: replaced(one) });
 	});
+
+	it("gives an application its SDK on our manager", async () => {
+		const cwd = scratch();
+		const index = pathToFileURL(join(dir, "dist/bundle/index.js")).href;
+		const script = `
+			const { SessionManager, createAgentSession } = await import(${JSON.stringify(index)});
+			for (const given of [{}, { sessionManager: SessionManager.inMemory() }]) {
+				const { session } = await createAgentSession({ cwd: process.cwd(), ...given });
+				console.log(session.sessionManager instanceof SessionManager, "getDiagnostics" in session.sessionManager);
+			}
+			process.exit();
+		`;
+		const env = pi.isolatedEnv(join(cwd, "home"));
+		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
+		const outcome = await run(["--import", register, write(join(cwd, "application.mjs"), script)], cwd, env);
+		expect(outcome).toEqual({ code: 0, stdout: "true true\ntrue true\n", stderr: "" });
+	});
 });
 
 // Releases differ in how pi is loaded. The code after that belongs only to this package.

@@ -1,7 +1,8 @@
 // `node --import …/register.mjs` with small fakes of pi: which classes are taken over, and when pi keeps its own
 // manager and a line says why. pi.spec.ts and tui.spec.ts run the published pi in this way.
-import { cpSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/demo/pi.mjs";
 import { type FakePi, fakePi, moduleDir, node, type Outcome, own, register, scratch, write } from "./fake-pi.js";
@@ -207,14 +208,137 @@ describe("a renamed build", () => {
 		const run = node(["--import", register, join(dir, BUNDLE), "open", file], { cwd, env: named });
 		expect(run.stderr).toContain(`Error: Session file is not a valid tau session: ${file}`);
 	});
+
+	const both = (cwd: string) =>
+		write(
+			join(cwd, "both.mjs"),
+			`import { SessionManager as pi } from "@earendil-works/pi-coding-agent";
+			import { SessionManager as tau } from "@acme/tau";
+			for (const manager of [pi.inMemory(), tau.inMemory()]) console.log(manager.getEntryCount(), manager instanceof pi, manager instanceof tau);`,
+		);
+
+	it("keeps its own manager beside a pi with another directory", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd));
+		fakePi(moduleDir(cwd, "@acme/tau"), tau);
+		const run = node(["--import", register, both(cwd)], { cwd, env: named });
+		expect(run.stdout).toBe("pi starts\npi starts\n0 true false\n1 false true\n");
+		expect(run.stderr).toMatch(
+			/^pi-session-native: .* because this process already serves a pi that stores its sessions in .*\.pi\/agent, not in .*\.tau\/agent\n$/,
+		);
+		expect(dir).toContain(cwd);
+	});
+
+	it("shares our manager with a pi of the same directory", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd));
+		fakePi(moduleDir(cwd, "@acme/tau"), { name: "@acme/tau" });
+		expect(node(["--import", register, both(cwd)], { cwd, env: named })).toEqual({
+			code: 0,
+			stdout: "pi starts\npi starts\n0 true true\n0 true true\n",
+			stderr: "",
+		});
+	});
 });
 
-// Regression: a line of code was added to pi's index.
-it("a script that imports the SDK gets pi's own class", () => {
-	const cwd = scratch();
-	fakePi(moduleDir(cwd));
-	const script = `import { SessionManager } from "@earendil-works/pi-coding-agent";
-		console.log(SessionManager.inMemory().getEntryCount());`;
-	const outcome = node(["--import", register, write(join(cwd, "script.mjs"), script)], { cwd });
-	expect(outcome).toEqual({ code: 0, stdout: "pi starts\n1\n", stderr: "" });
+describe("a script that uses the SDK", () => {
+	const sdk = (text: string, fake: FakePi = {}, options: string[] = ["--import"]) => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd, fake.name), fake);
+		return node([...options, register, write(join(cwd, "script.mjs"), text)], { cwd });
+	};
+	const SHOW = `console.log(SessionManager.inMemory().getEntryCount(), SessionManager.inMemory() instanceof SessionManager);`;
+	const replaced = { code: 0, stdout: "pi starts\n0 true\n", stderr: "" };
+
+	it.each(["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"])("gets our manager from %s", (name) => {
+		expect(sdk(`import { SessionManager } from "${name}";\n${SHOW}`, { name })).toEqual(replaced);
+	});
+
+	it("gets it from the bundle and from pi's entry", () => {
+		expect(
+			sdk(
+				`import { SessionManager } from "./node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js";\n${SHOW}`,
+			),
+		).toEqual(replaced);
+		ours(sdk(`await import("@earendil-works/pi-coding-agent/rpc-entry");`));
+	});
+
+	// Regression: a line said that pi runs on its own manager, and it ran on ours.
+	it.each(["dist/", "dist/bundle/"])("gets it from index and program of %s together", (folder) => {
+		const [index, cli] = ["index", "cli"].map(
+			(name) => `"./node_modules/@earendil-works/pi-coding-agent/${folder}${name}.js"`,
+		);
+		const [first, second] = [`import { SessionManager } from ${index};`, `import ${cli};`];
+		const together = (one?: string, other?: string) =>
+			`const [one, other] = await Promise.all([import(${one}), import(${other})]);
+			const { SessionManager } = { ...one, ...other };`;
+		for (const text of [first + second, second + first, together(index, cli), together(cli, index)]) {
+			const outcome = sdk(`${text}\n${SHOW}`);
+			expect(ours(outcome)).toMatchObject({ args: [] });
+			expect(outcome.stdout.split("\n").at(-2), text).toBe("0 true");
+		}
+	});
+
+	it("gets it by require, too", () => {
+		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${SHOW}`;
+		expect(sdk(text)).toEqual(replaced);
+		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
+	});
+
+	// Regression: a SyntaxError ended the script, because each copy added a line with the same names.
+	it("gets it where two copies of this package are registered", () => {
+		const cwd = scratch();
+		const copy = copyOf(join(cwd, "copy"));
+		const addon = readdirSync(root).find((name) => name.endsWith(".node")) as string;
+		symlinkSync(join(root, addon), join(copy, addon));
+		const dir = fakePi(moduleDir(cwd));
+		for (const path of ["dist/index.js", "dist/bundle/index.js"]) {
+			const url = JSON.stringify(pathToFileURL(join(dir, path)).href);
+			const script = write(join(cwd, "script.mjs"), `import { SessionManager } from ${url};\n${SHOW}`);
+			const both = [register, join(copy, "register.mjs")];
+			for (const copies of [both, [...both].reverse()])
+				for (const [first, second] of [
+					["--import", "--import"],
+					["--require", "--require"],
+					["--require", "--import"],
+				] as const)
+					expect(node([first, copies[0], second, copies[1], script], { cwd })).toEqual(replaced);
+		}
+	});
+
+	it("gets it in its worker threads", () => {
+		const work = `import("@earendil-works/pi-coding-agent").then(({ SessionManager }) => { ${SHOW} });`;
+		const file = `import { writeFileSync } from "node:fs";\nimport { Worker } from "node:worker_threads";\nwriteFileSync("work.mjs", ${JSON.stringify(work)});\nnew Worker("./work.mjs");`;
+		expect(sdk(file)).toEqual(replaced);
+		const text = `import { Worker } from "node:worker_threads";\nnew Worker(${JSON.stringify(work)}, { eval: true });`;
+		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
+	});
+
+	it("gets pi's own, and a line, for an unexpected class", () => {
+		const outcome = sdk(`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`, {
+			manager: (text) => text.replace("static open", "static teleport() {} static open"),
+		});
+		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
+		expect(outcome.stderr).toMatch(
+			/^pi-session-native: pi 9\.9\.9 runs on its own session manager, because SessionManager\.teleport is not known\n$/,
+		);
+	});
+
+	it("gets pi's own, and a line, without module hooks", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd));
+		const without = write(
+			join(cwd, "without.mjs"),
+			`import module from "node:module";\ndelete module.registerHooks;\n`,
+		);
+		const script = write(
+			join(cwd, "script.mjs"),
+			`import { SessionManager } from "@earendil-works/pi-coding-agent";\n${SHOW}`,
+		);
+		const outcome = node(["--import", without, "--import", register, script], { cwd });
+		expect(outcome).toMatchObject({ code: 0, stdout: "pi starts\n1 true\n" });
+		expect(outcome.stderr).toMatch(
+			/^pi-session-native: scripts that import pi get pi's own session manager, .* Use Node 22\.15 or newer\n$/,
+		);
+	});
 });
