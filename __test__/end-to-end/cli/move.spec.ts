@@ -1,4 +1,5 @@
 // `pi-sessions move`: the sessions of a folder that was renamed.
+import { execFileSync } from "node:child_process";
 import {
 	appendFileSync,
 	existsSync,
@@ -15,6 +16,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { agreeAfter, good, goodJson, put, run, runInTerminal, type World, world } from "../../support/cli.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
 const restOf = (path: string): string => readFileSync(path, "utf8").split("\n").slice(1).join("\n");
@@ -268,6 +270,16 @@ test("a private rule by a link needs --force with --yes", async () => {
 	settings(at, { private: ["~/circle", "~/circle/x", "~/elsewhere"] });
 	expect((await run(at, ["move", from, "--dry-run"])).err).toBe("");
 	expect(existsSync(main)).toBe(true);
+});
+
+testWith("pipes")("settings in a pipe or a device end no move and are not read", async () => {
+	const { at, from } = renamed();
+	const file = join(at.agent, "session-store.json");
+	for (const make of [() => execFileSync("mkfifo", [file]), () => symlinkSync("/dev/zero", file)]) {
+		rmSync(file, { force: true });
+		make();
+		expect((await run(at, ["move", from, "--dry-run"])).err).toContain(`${file} is not a regular file`);
+	}
 });
 
 test("a lost project name or unreadable settings cause a warning", async () => {

@@ -33,6 +33,15 @@ function registered(settings: unknown = {}) {
 	return { commands, events };
 }
 
+// Regression: the name was shown as it is.
+test("an unknown setting is shown without control characters and direction marks", async () => {
+	const ctx = { mode: "tui", hasUI: true, ui: { notify: vi.fn() } };
+	const { events } = registered({ "pi-session-native": { "a\u009b31m\u202eb": true } });
+	await events.session_start?.({ reason: "startup" }, ctx);
+	expect(ctx.ui.notify).toHaveBeenCalledWith(expect.stringContaining('unknown setting "a?31m?b"'), "warning");
+	await events.session_shutdown?.({ reason: "quit" }, ctx);
+});
+
 test("a session takes pi's class over until it ends", async () => {
 	const { create } = SessionManager;
 	const { events } = registered();

@@ -1,7 +1,9 @@
 // The usage of subagents' sessions is added to the session that they belong to.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { everySessionFile, subagentFiles } from "../../../session-files.mjs";
 import {
 	api,
 	assistant,
@@ -10,6 +12,7 @@ import {
 	lockedOut,
 	message,
 	ownAgent,
+	root,
 	scratch,
 	setEnv,
 	user,
@@ -115,9 +118,6 @@ describe("sessions of subagents", () => {
 			writeSession(join(below, folder), one, "deep.jsonl");
 		}
 		symlinkSync(run, join(below, "linked"), "junction");
-		const { subagentFiles } = (await import("../../../lib/shared/session-dir.mjs" as string)) as {
-			subagentFiles: (file: string) => string[];
-		};
 		const report = await usage({ path: main, by: "session" });
 		expect(subagentFiles(main)).toHaveLength(5);
 		expect(report.subagents).toBe(5);
@@ -179,11 +179,8 @@ describe("sessions of subagents", () => {
 			expect(await usage({})).toMatchObject({ sessions: 1, total: { cost: 5 }, leftOut: { damagedLines: 0 } });
 		expect((await usage({ sessionDir: dir })).sessions).toBe(1);
 		expect(api.SessionManager.findByIdPrefix("su").map(({ path }) => path)).toEqual([file]);
-		const { allSessionFiles, everySessionFile } = (await import("../../../lib/shared/session-dir.mjs" as string)) as {
-			allSessionFiles: (dir?: string) => string[];
-			everySessionFile: (...dirs: string[]) => string[];
-		};
-		expect([allSessionFiles(), allSessionFiles(dir)]).toEqual([[file], [file]]);
+		const verified = execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "verify", "--all", "--json"]);
+		expect(JSON.parse(verified.toString()).map(({ path }: { path: string }) => path)).toEqual([file]);
 		// A redaction searches there, too, because the recordings repeat the subagents' texts.
 		expect(everySessionFile()).toContain(join(dir, "subagent-artifacts/session.jsonl"));
 	});
