@@ -110,7 +110,10 @@ async function oldSessions(day, options) {
 		.map((info) => ({ ...planDeletion(SessionManager, info.path), info }));
 }
 
-/** The table of what will be deleted, and the files that stay because links lead to them. @param {Planned[]} planned */
+/**
+ * The table of the sessions that will be deleted, and the files that stay because links lead to them. @param
+ * {Planned[]} planned
+ */
 function preview(planned) {
 	const hasMore = planned.some(({ backups, subagents }) => backups + subagents > 0);
 	const rows = planned.map(({ path, files, backups, subagents, info }) => [

@@ -67,7 +67,7 @@ export async function search(words, options) {
 }
 
 /**
- * The message that tells what was searched and what was not.
+ * The message that names the searched and the omitted sessions and texts.
  * @param {string} query
  * @param {string | undefined} session the file of the only session that was searched
  * @param {Options} options

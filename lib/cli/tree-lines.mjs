@@ -106,7 +106,7 @@ function* rows(top, view) {
 }
 
 /**
- * Yields the lines: `●` is on the path to the leaf, `○` is not, `⋮` stands for hidden lines.
+ * Yields the lines: `●` marks an entry on the path to the leaf, `○` another entry, `⋮` hidden lines.
  * @param {{ sides: Run[], next: Run | undefined }} top
  * @param {View} view
  */

@@ -17,7 +17,7 @@ import { isForEditor } from "./go-to.mjs";
 /** @typedef {{ hit: SearchHit, deletion: import("../shared/delete-session.mjs").Deletion }} Deleting */
 
 /**
- * What a search is limited to.
+ * The limits of a search.
  * @typedef {{ title: string, in?: import("../../index.js").SearchOptions["in"], since?: () => number }} Filter
  */
 
@@ -135,7 +135,7 @@ export class FindLines {
 		].flatMap((text) => wrapped(text, width));
 	}
 
-	/** The lines shown if nothing was found: what was not searched. */
+	/** The lines that are shown if nothing was found. They name the sessions and texts that were not searched. */
 	#emptyLines() {
 		if (this.#screen.status !== "nothing found") return [];
 		const { only, leftOut, subagents, keybindings } = this.#options;

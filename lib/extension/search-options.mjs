@@ -82,7 +82,7 @@ export function foundSession(SessionManager, id, ctx) {
 }
 
 /**
- * What a search of one session leaves out: the sessions of its subagents. Undefined if there are none.
+ * The text about the subagents' sessions, which a search of one session omits. Undefined if there are none.
  * @param {typeof import("../../index.js").SessionManager} SessionManager
  * @param {string | undefined} session the file of the session
  */

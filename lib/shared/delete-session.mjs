@@ -84,8 +84,8 @@ const stateOf = (status) =>
 	status && [status.mode & BigInt(constants.S_IFMT), status.dev, status.ino, status.size, status.mtimeNs].join();
 
 /**
- * The reason why a session may no longer be what a plan says, because minutes may pass until the user agrees. Undefined
- * if there is none.
+ * The reason why a session no longer corresponds to a plan; minutes may pass until the user agrees. Undefined if there
+ * is none.
  * @param {Manager} manager
  * @param {string[]} files the session's file and its subagents' session files
  * @param {Record<string, string>} states those of the plan

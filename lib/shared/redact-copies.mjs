@@ -80,7 +80,7 @@ function checkIsReadable(file) {
 const NOTHING = { lines: [], backups: [], left: 0, isCatalogClean: true };
 
 /**
- * The number of lines and backups of a file that contain what is to be removed.
+ * The number of lines and backups of a file that contain the text or the entries.
  * @param {string} file
  * @param {RedactInput} what
  */
@@ -90,7 +90,7 @@ function amountIn(file, what) {
 }
 
 /**
- * Returns a function from the path of another session to what must be removed from it.
+ * Returns a function from the path of another session to the text and entries that must be removed from it.
  * @param {string} path
  * @param {RedactInput} what
  * @param {RedactReport["lines"]} lines

@@ -118,8 +118,8 @@ export function everySessionFolder(...dirs) {
 }
 
 /**
- * The session files of {@link sessionFiles}, each followed by the session files of its subagents; then those of
- * subagents whose session's file is missing, because pi deletes only that.
+ * The session files of {@link sessionFiles}, each followed by the session files of its subagents. Then the session
+ * files of subagents whose session's file is missing, because pi deletes only that file.
  * @param {string | undefined} dir
  */
 export const allSessionFiles = (dir) => filesOfSessions(dir, hasNameOfSession);
@@ -164,8 +164,8 @@ function foldersOfMissing(dir, files, isOfSession) {
 const hasNameOfSession = (folder) => /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_./s.test(basename(folder));
 
 /**
- * Whether a folder may have copies of entries: it has a session's name, or it is in one of pi's own directories,
- * `--path--`, where packages of subagents have folders for what subagents print.
+ * Whether a folder may contain copies of entries: it has a session's name, or it is in one of pi's own directories,
+ * `--path--`, where packages of subagents create folders for the output of subagents.
  * @param {string} folder
  */
 const isAnyOfPi = (folder) => hasNameOfSession(folder) || /^--.*--$/s.test(basename(dirname(folder)));

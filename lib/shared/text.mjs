@@ -72,7 +72,7 @@ export function withoutEscapeSequences(text) {
 		// The extension shows texts before it uses the addon, and few texts have sequences.
 		return require("../addon.js").withoutEscapeSequences(text);
 	} catch {
-		// Without the addon only messages are shown. What is left of a sequence cannot harm a terminal.
+		// Without the addon only messages are shown. The rest of a sequence cannot harm a terminal.
 		return text;
 	}
 }

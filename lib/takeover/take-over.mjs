@@ -140,8 +140,8 @@ function isOwnStatic(holder, name) {
 class Takeover {
 	isOn = true;
 	/**
-	 * Of each caller that has not undone the takeover: its function that shows a line. The last caller is used, because
-	 * the session of an earlier one may have ended.
+	 * For each caller that has not undone the takeover: its function that shows a line. The last caller's function is
+	 * used, because the session of an earlier one may have ended.
 	 * @type {Set<(line: string) => void>}
 	 */
 	users = new Set();
@@ -235,7 +235,7 @@ class Takeover {
 		}
 	}
 
-	/** Loads the library. Throws if our managers are not what this pi expects. */
+	/** Loads the library. Throws if this pi cannot use our managers. */
 	#load() {
 		const loaded = this.#loadLibrary(this.#pi);
 		const { SessionManager, CURRENT_SESSION_VERSION } = this.#pi;
@@ -255,10 +255,10 @@ class Takeover {
 	}
 
 	/**
-	 * Whether a call uses no default session directory, or one that is pi's as well. Throws if pi has another one. False
-	 * if they cannot be compared: because the call's path or the working directory cannot be used, which is pi's error,
-	 * or because there is no session directory yet. Asking pi creates a missing directory, as calls with a working
-	 * directory do anyway.
+	 * Whether a call uses no default session directory, or one that is the same in pi. Throws if pi's is another one.
+	 * Returns false if the two cannot be compared: because the call's path or the working directory is invalid, which is
+	 * pi's error, or because no session directory exists yet. pi's function creates a missing directory, as calls with a
+	 * working directory do anyway.
 	 * @param {string} name
 	 * @param {any[]} args
 	 */
@@ -288,9 +288,9 @@ class Takeover {
 	}
 
 	/**
-	 * Makes a list for a screen, and reads its texts on other threads before the user types. If pi asks for texts while
-	 * the list is made, the user has typed already: then no further partial list follows, because pi would read its texts
-	 * on the thread of the screen, and the whole list follows when its texts are read.
+	 * Lists for a screen, and reads the texts on other threads before the user types. If pi reads texts while the list is
+	 * running, the user has already typed. Then no further partial list follows, because pi would read its texts on the
+	 * thread of the screen. The whole list follows when its texts are read.
 	 * @param {Library["SessionManager"]} manager
 	 * @param {string} name
 	 * @param {any[]} args
@@ -364,8 +364,8 @@ function recogniseOurs(holder) {
 }
 
 /**
- * For each session directory a working directory that may have it: the name contains it with dashes for slashes, and on
- * Windows for the colon of its drive, too.
+ * Returns for each session directory a possible working directory. The name of the session directory contains the
+ * working directory with dashes in place of slashes, and on Windows also in place of the drive's colon.
  * @param {string} sessions
  */
 function workingDirectories(sessions) {

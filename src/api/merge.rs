@@ -1,4 +1,4 @@
-//! `SessionManager.merge`: merges a session file with the lines that a store has of it.
+//! `SessionManager.merge`: merges a session file with a store's lines of the session.
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;

@@ -112,7 +112,7 @@ impl EnvId {
     }
 }
 
-/// Proof that an inner scope is within an outer one. It lets outer handles be used as inner ones.
+/// Proof that an inner scope is within an outer one, so that outer handles may be used as inner ones.
 pub type Within<'inner, 'outer> = PhantomData<&'inner &'outer ()>;
 
 impl<'env> JsEnv<'env> {

@@ -139,8 +139,8 @@ methods! {
     pub fn at(array: JsVal<'_>, at: u32) -> JsVal<'env> = napi_get_element, "element";
     /// Sets an element.
     pub fn set_at(array: JsVal<'_>, at: u32, value: JsVal<'_>) = napi_set_element, "setting an element";
-    /// Tells the engine that its objects use more memory outside of its heap. The more it knows of, the sooner it
-    /// collects.
+    /// Tells the engine that its objects use more memory outside of its heap. The more of it the engine knows, the
+    /// sooner it collects garbage.
     pub fn adjust_external_memory(bytes: i64) -> i64 = napi_adjust_external_memory, "external memory";
     pub(super) fn run_script(source: JsVal<'_>) -> JsVal<'env> = napi_run_script, "script";
     pub(super) fn new_error(code: Option<JsVal<'_>>, text: JsVal<'_>) -> JsVal<'env> = napi_create_error, "creating an error";

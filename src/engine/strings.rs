@@ -29,7 +29,7 @@ thread_local! {
 
 /// Whether each of these letters is ASCII, and needs no escape in JSON. The compiler vectorizes it.
 fn is_plain(letters: &[u8]) -> bool {
-    // As a signed number, a letter beyond ASCII is less than the space, too.
+    // As signed numbers, letters beyond ASCII are less than the space, too.
     let is_odd = |letter: u8| ((letter as i8) < 0x20) | (letter == b'"') | (letter == b'\\');
     letters.iter().fold(0, |odd, letter| odd | u8::from(is_odd(*letter))) == 0
 }

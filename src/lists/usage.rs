@@ -80,7 +80,7 @@ fn handle(js: JsEnv<'_>, task: &Task, event: UsageEvent) -> Result<()> {
     match event {
         UsageEvent::Progress(done, total) => task.progress(js, done, total),
         UsageEvent::Days(days, answer) => {
-            // If nobody receives it, the report is over.
+            // If nobody receives it, the report has ended.
             let _ = answer.send(local_calendar(js, &days)?);
             Ok(())
         }

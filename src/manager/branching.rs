@@ -63,8 +63,8 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
 }
 
 /// Creates the objects of a new session, whose header is in its `cache`: its labels, and the entries of the path that
-/// have objects. If `writes`, returns the lines that are written from objects: the header's, the labels', and those of
-/// entries that differ from their lines in the old file.
+/// have objects. If `writes`, returns the lines that are written from objects: the header's line, the labels' lines,
+/// and the lines of entries that differ from their lines in the old file.
 fn own_lines(
     state: &RefCell<ManagerState>,
     js: JsEnv<'_>,

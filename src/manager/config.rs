@@ -22,7 +22,7 @@ pub struct ManagerConfig {
 }
 
 impl ManagerConfig {
-    /// For a manager that writes files. Creates the directory if it is missing.
+    /// For a manager that writes files: creates the directory if it is missing.
     pub fn new(
         js: JsEnv<'_>,
         cwd: &str,

@@ -37,7 +37,7 @@ struct JoinedLines {
 }
 
 impl<'env> EntryMaker<'_, 'env> {
-    /// Creates the entries of these rows. After an error `rows` are those that were not created.
+    /// Creates the entries of these rows. After an error `rows` contains the rows that were not created.
     pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> Result<()> {
         while !rows.is_empty() {
             let (batch, later) = rows.split_at(self.batch_len(rows));
@@ -74,7 +74,7 @@ impl<'env> EntryMaker<'_, 'env> {
         }
     }
 
-    /// The lines of these rows in two lists: those in Latin-1, and the others. With one letter beyond Latin-1 a whole
+    /// The lines of these rows in two lists: lines in Latin-1, and all others. With one letter beyond Latin-1 a whole
     /// text has two bytes for each letter, and the engine parses it more slowly.
     fn lines(&self, rows: &[RowNo]) -> CoreResult<[JoinedLines; 2]> {
         let (mut latin1, mut others) = (JoinedLines::default(), JoinedLines::default());
@@ -103,7 +103,7 @@ impl<'env> EntryMaker<'_, 'env> {
 
     fn make_one(&self, js: JsEnv<'env>, row: RowNo, lines: &JoinedLines) -> Result<()> {
         let line = lines.text.get(1..lines.text.len() - 1).unwrap_or_default();
-        // It was a text when it was added.
+        // It was valid UTF-8 when it was added.
         let line = std::str::from_utf8(line).unwrap_or_default();
         let known = self.session.tree().id_of(row);
         let entry = match parse(js, line) {

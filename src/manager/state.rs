@@ -58,7 +58,7 @@ impl ManagerState {
             let renumbered =
                 if self.cache.is_collected(js)? { None } else { Some(self.cache.renumber(js, &rows, same_header)) };
             if !matches!(renumbered, Some(Ok(()))) {
-                // The cache is cleared, because its slots are those of other rows.
+                // The cache is cleared, because its slots belong to other rows.
                 self.cache.clear();
             }
             self.cache.grow(js, self.session.tree().len())?;

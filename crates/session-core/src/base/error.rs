@@ -211,7 +211,7 @@ impl Error {
         Self::of_file(ErrorCode::TooLong, text, path)
     }
 
-    /// A bug: something that this crate relies on is not true. `what` describes what was found.
+    /// A bug: a condition of this crate is not true. `what` names it.
     pub fn internal(what: impl fmt::Display) -> Self {
         Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
     }

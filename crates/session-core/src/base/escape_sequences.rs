@@ -1,9 +1,9 @@
 //! Terminal escape sequences (ECMA-48): colours, cursor movements, links. They are not part of a text, because a reader
 //! does not see them.
 //!
-//! Only sequences that begin with U+001B are recognized, although pi's screen also removes those of one character
-//! (U+009B, U+009C). Programs do not write these in UTF-8, and the search's prefilter would have to look at every line
-//! with another byte. An incomplete sequence is text.
+//! Only sequences that begin with U+001B are recognized. pi's screen also removes sequences of one character (U+009B,
+//! U+009C). But programs do not write these in UTF-8, and the search's prefilter would have to parse each line with
+//! another byte. An incomplete sequence is text.
 
 use std::borrow::Cow;
 use std::ops::Range;

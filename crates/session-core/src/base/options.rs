@@ -30,7 +30,7 @@ pub enum Durability {
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionFileOptions {
-    /// What an append waits for before it returns.
+    /// When an append returns.
     pub durability: Durability,
     /// Who may write to the file.
     pub lock: Lock,

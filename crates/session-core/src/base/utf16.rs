@@ -19,7 +19,7 @@ const ASCII: usize = 16;
 const LONG: usize = 8;
 /// Text is written in pieces of this many bytes, which stay in the processor's cache.
 const PIECE: usize = 4 << 10;
-/// What is left of a piece when a block is written: more than a block's most bytes.
+/// The smallest rest of a piece for which a block is written. It is larger than the bytes of any block.
 const ROOM: usize = 128;
 
 type Block = [u16; BLOCK];
@@ -113,8 +113,8 @@ fn write_ascii<const JSON: bool>(block: &Block, from: usize, to: &mut Room, at: 
     (others | bytes).to_bitmask()
 }
 
-/// Writes the units that interrupt a run of characters of `BYTES` bytes, and the run again after each. Stops before a
-/// character that begins another run.
+/// Writes the units that interrupt a run of characters of `BYTES` bytes, and continues the run after each of them.
+/// Stops before a character that begins another run.
 #[inline(always)]
 fn write_between<const JSON: bool, const BYTES: usize>(
     block: &Block,

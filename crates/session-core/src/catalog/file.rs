@@ -85,7 +85,7 @@ fn inspect_header(path: &Path) -> CatalogFileState {
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     let file = open::regular(path, Access::Read)?;
-    // The owner of the file could choose what lists show, and read texts of sessions.
+    // We refuse another user's file, because its owner could decide what lists show, and read texts of sessions.
     if !owner::is_trusted(&fs::metadata_of(&file)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }
@@ -122,7 +122,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 fn make_catalog_private(path: &Path) -> io::Result<()> {
-    // Another user could read our sessions in the file. For the administrator the call below would not fail.
+    // We refuse another user's file, because its owner could read our sessions in it. For the administrator the call
+    // below would not fail.
     if !owner::is_trusted(&fs::metadata(path)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }

@@ -79,8 +79,8 @@ pub(crate) fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String
     rows.collect()
 }
 
-/// By file name, for the files in a directory: the size with which the file was read, and when the session was
-/// modified, by its lines.
+/// For each file in a directory, by name: its size when it was read, and the session's modification time from its
+/// lines.
 pub(crate) fn times_in(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, (i64, f64)>> {
     let query = "SELECT name, size, modified FROM session WHERE dir = ?1 AND modified IS NOT NULL";
     let mut statement = db.prepare_cached(query)?;

@@ -7,9 +7,9 @@ use super::error::{corrupt, foreign, is_busy, CatalogResult};
 /// Marks a database as a catalog: "pisc".
 pub(crate) const APPLICATION_ID: i32 = 0x7069_7363;
 
-/// The version of the tables and of the values that are packed in them. Raise it with every change of a table, of a
-/// packed type, or of what a packed value means: a catalog of an older version is rebuilt, one of a newer version is
-/// left alone.
+/// The version of the tables and of the values that are packed in them. Raise it when a table, a packed type, or the
+/// meaning of a packed value changes. A catalog of an older version is rebuilt, a catalog of a newer version is not
+/// used.
 pub(crate) const FORMAT_VERSION: i32 = 16;
 
 /// `session` has one row for each session file. `size` is the size of the file, and `modified` the time of a session by

@@ -71,9 +71,9 @@ pub struct Step {
     pub row: RowNo,
     /// The message that the entry adds, before its edit.
     pub gives: Contribution,
-    /// The newest context edit of the entry. It is not applied in `gives`. If its `replacement` is null, the entry adds
-    /// no message. Otherwise its `content` replaces the content of a user, assistant, toolResult or custom message; in
-    /// assistant and toolResult a text becomes one text block.
+    /// The newest context edit of the entry. It is not yet applied to `gives`. If its `replacement` is null, the entry
+    /// adds no message. Otherwise its `content` replaces the content of a user, assistant, toolResult or custom
+    /// message; in assistant and toolResult a text becomes one text block.
     pub edit: Option<RowNo>,
 }
 

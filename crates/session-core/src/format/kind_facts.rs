@@ -46,7 +46,7 @@ pub struct KindFacts {
     pub amounts: &'static [&'static str],
     /// For a kind of entry: its message for the model.
     pub gives: Gives,
-    /// Of a role: whether its messages are conversation, which makes a new session's file and counts as activity.
+    /// For a role: whether its messages are conversation, which creates a new session's file and counts as activity.
     pub is_conversation: bool,
     /// For a role: the type of its content, and the effect of a context edit on it.
     pub content: ContentRule,

@@ -23,7 +23,7 @@ pub struct Envelope {
 }
 
 /// The line of an entry without its newline. `own` is the JSON text of an object with its own fields. Fails with an
-/// internal error if it is not one.
+/// internal error if it is not an object.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     push_line(&mut line, kind, envelope, own)?;

@@ -97,7 +97,7 @@ pub(crate) fn unpaired_calls<'a>(
 struct Pairing {
     /// The calls of the model's last message without a result so far, each with its line.
     waiting: Vec<(Vec<u8>, u64)>,
-    /// The first of the unpaired ones, sorted by their lines.
+    /// The first unpaired calls and results, sorted by their lines.
     found: Vec<UnpairedCall>,
 }
 

@@ -114,8 +114,8 @@ fn unfollowed(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     open_when_released(path, options)
 }
 
-/// Whether an error means that no file descriptor is left, or no memory for one. It is no error of the file, which must
-/// not count as unreadable.
+/// Whether an error means that no file descriptor is left, or no memory for one. This is no error of the file, which
+/// therefore does not count as unreadable.
 pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
     return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(opened.expect_err("it is never released").kind(), io::ErrorKind::WouldBlock);
     }
 
-    /// Regression: a pipe that took the place of a file was waited for.
+    /// Regression: if a pipe replaced a file, opening it waited for a writer.
     #[test]
     fn a_pipe_that_took_the_place_of_a_file_is_not_waited_for() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -75,9 +75,9 @@ pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Result<Opti
     }
 }
 
-/// The sessions of a scope (and of their subagents, if wanted) whose header has exactly this id, or if none has, those
-/// whose id begins with it; sorted by path. A file that cannot be read is omitted. Fails if no file descriptor is left,
-/// because the result would be wrong.
+/// The sessions of a scope (and of their subagents, if wanted) with exactly this id in the header, sorted by path. If
+/// there is none, the sessions whose id begins with it. A file that cannot be read is omitted. Fails if no file
+/// descriptor is left, because the result would be wrong.
 pub fn by_id_prefix(
     scope: &ListScope,
     prefix: &[u8],

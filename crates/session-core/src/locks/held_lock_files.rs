@@ -45,7 +45,8 @@ impl LockFile {
     }
 }
 
-/// The locks of this process, once for each thread that has the lock and each time it took it.
+/// The locks of this process. A lock is listed once for each thread that has it, and for each time that the thread took
+/// it.
 static TAKEN: Mutex<Vec<(ThreadId, Arc<LockFile>)>> = Mutex::new(Vec::new());
 
 /// A thread's share of the lock of one session. The lock ends when its last share is dropped.

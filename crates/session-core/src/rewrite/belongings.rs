@@ -86,8 +86,8 @@ fn content_of(folder: &Path) -> Result<FolderContent> {
     Ok(content)
 }
 
-/// Whether a file is a session, or what is left of one: a header, or entries with ids. Messages without ids do not
-/// suffice here, because other programs write such lines, too.
+/// Whether a file is a session, or the rest of one: a header, or entries with ids. Messages without ids do not suffice
+/// here, because other programs write such lines, too.
 fn is_session(path: &Path) -> io::Result<bool> {
     if header_of(path)?.is_some() {
         return Ok(true);

@@ -214,9 +214,8 @@ fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
 
 /// The hits of a session: the best ones, and the keys of the others.
 struct Best {
-    /// How many hits of a tier are kept: those that are wanted, and as many again, because the first ones may be copies
-    /// of hits in newer sessions. In a forked session its own hits precede the copies of the same tier, because they
-    /// are later.
+    /// How many hits of a tier are kept: twice as many as are wanted, because the first ones may be copies of hits in
+    /// newer sessions. In a forked session its own hits precede the copies of the same tier, because they are later.
     most: usize,
     /// Whether copies of an entry count as one hit.
     dedupe: bool,

@@ -99,7 +99,7 @@ impl<'a> NewEntry<'a> {
         Self { kind, own_fields: Cow::Borrowed(own_fields), parent: ParentChoice::Leaf, id: None, time }
     }
 
-    /// As [`new`](Self::new), from a value. [`OwnFields::Other`] has the kind in its `type`.
+    /// Like [`new`](Self::new), from a value. [`OwnFields::Other`] contains the kind in its `type`.
     ///
     /// ```
     /// # use pi_session_core::{NewEntry, NewHeader, Session};
@@ -129,8 +129,8 @@ struct StrayLine {
 
 impl Session {
     /// Appends an entry, which becomes the leaf. Returns its row. After the call other rows may have other numbers, see
-    /// [`RowNo`]. Of the fields only the target of a context edit is checked; [`EntryKind`] lists the fields that each
-    /// kind needs.
+    /// [`RowNo`]. The call checks only one field, the target of a context edit; [`EntryKind`] lists the fields that
+    /// each kind needs.
     ///
     /// The line is written to the session's file, after the lines of other processes were read. A session without a
     /// file ([`Session::create`]) keeps its entries in memory. When the first message of the user or the model is

@@ -1,7 +1,7 @@
 //! The write lock: after our writers to one file have noticed each other, only one writes or truncates at a time. A
-//! writer has it for one write; the session lock ([`crate::locks::lock_file`]) is kept while a session is open. A
-//! writer continues without the write lock, as pi does, where files cannot be locked, and if another process keeps it
-//! longer than a write takes, as the replacement of a long file does.
+//! writer has it for one write; the session lock ([`crate::locks::lock_file`]) is kept while a session is open. In two
+//! cases a writer continues without the write lock, as pi does: if files cannot be locked, and if another process has
+//! it longer than a write takes, such as the replacement of a long file.
 
 use std::fs::File;
 use std::time::Duration;

@@ -276,7 +276,7 @@ impl Tree {
         Ok(path)
     }
 
-    /// The entries whose parent is `of`, in file order. Of entries with one id only the last.
+    /// The entries whose parent is `of`, in file order. If several entries have one id, only the last is returned.
     pub fn children(&self, of: ChildrenOf<'_>) -> Result<Vec<RowNo>, OutOfMemory> {
         let parent = match of {
             ChildrenOf::Missing => ParentRef::Missing,

@@ -119,10 +119,10 @@ fn under<T>(plan: State, work: impl FnOnce() -> T) -> (T, Made) {
 pub struct FileSystem {
     /// The calls that the file system refuses, and the error numbers.
     pub refused: &'static [(FsCall, i32)],
-    /// The error number of creating a file; below, of opening a file for writing.
+    /// The error number of creating a file. The next one is for opening a file for writing.
     pub create: Option<i32>,
     pub open_for_writing: Option<i32>,
-    /// The error number of flushing the drive's cache, which macOS returns where there is none.
+    /// The error number of flushing the drive's cache, which macOS returns if the drive has none.
     pub full_sync: Option<i32>,
     /// The error number of syncing a directory.
     pub sync_dir: Option<i32>,

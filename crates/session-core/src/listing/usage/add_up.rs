@@ -61,7 +61,8 @@ pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     Ok(days)
 }
 
-/// Adds up sessions, which must be sorted with the oldest first. `left_out` are files that are not among them.
+/// Adds up sessions, which must be sorted with the oldest first. `left_out` contains the files that could not be read
+/// as sessions.
 pub fn report(
     sessions: &[UsageSession],
     left_out: Vec<LeftOutFile>,
@@ -367,7 +368,8 @@ fn largest(sessions: &[UsageSession], count: usize, id_of: &IdOf<'_>) -> memory:
             push(&mut all, (at, session, entry))?;
         }
     }
-    // Entries of one size stay in their order. A stable sort would allocate memory, and the process would end without it.
+    // Entries of one size stay in their order. A stable sort would allocate memory, and the process would end without
+    // it.
     all.sort_unstable_by_key(|(at, _, entry)| (Reverse(entry.bytes), *at));
     let mut rows = Vec::new();
     for (_, session, entry) in all.into_iter().take(count) {

@@ -239,7 +239,7 @@ impl LeftOutCalls {
     }
 }
 
-/// What is not in the sums.
+/// Calls, lines and files that are not in the sums.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
@@ -272,7 +272,7 @@ pub struct Report {
     pub by: Vec<(Grouping, Vec<UsageRow>)>,
     /// The largest entries, the largest first.
     pub largest: Vec<LargeRow>,
-    /// What is not in the sums.
+    /// Calls, lines and files that are not in the sums.
     pub left_out: LeftOut,
 }
 

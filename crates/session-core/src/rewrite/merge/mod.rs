@@ -1,4 +1,4 @@
-//! Merges a session file with the lines that a store has of it.
+//! Merges a session file with a store's lines of the session.
 //!
 //! The new file contains everything up to the header, then the stored lines in the store's order, then the entries of
 //! the file that are not stored yet, in the file's order. A line that is not an entry stays behind the line that

@@ -97,7 +97,7 @@ impl LineRedactions {
         for (session, originals) in entry.and_then(|entry| self.by_entry.get(&entry)).into_iter().flatten() {
             let new = in_place_of(line, originals)?;
             if new.is_none() && session.is_some() {
-                // Nobody knows what this line contains.
+                // The copy was changed, so we do not know which of its texts must be removed.
                 return Ok(Some((None, session.as_deref())));
             }
             if new.is_some() && found.as_ref().is_none_or(|(other, _)| other.as_deref() == Some(line)) {

@@ -35,7 +35,7 @@ enum Target {
     Lines(LineRedactions),
 }
 
-/// A request: what is removed, and what replaces it. Texts and ids are WTF-8.
+/// A request: a text or entries, and their replacement. Texts and ids are WTF-8.
 #[derive(Debug)]
 pub struct Redaction {
     target: Target,
@@ -102,9 +102,9 @@ pub struct RedactReport {
     pub lines: Vec<RedactedLine>,
     /// The paths of the backups that were changed.
     pub backups: Vec<String>,
-    /// The temporary files of dead processes that contained what is removed. They were deleted.
+    /// The temporary files of dead processes that contained the removed text or lines. They were deleted.
     pub temporary_files: Vec<String>,
-    /// How many lines of all these files still contain what should be removed, or could not be read.
+    /// The number of lines in all these files that still contain the removed text or lines, or could not be read.
     pub left: u64,
 }
 
@@ -327,7 +327,8 @@ impl<'a> Redactor<'a> {
         }
     }
 
-    /// Whether a line still contains what should be removed. `is_named`: whether it is a line of a redacted entry.
+    /// Whether a line still contains the text, or a part that should be removed. `is_named`: whether it is a line of a
+    /// redacted entry.
     fn is_left(&self, line: &[u8], is_named: bool, is_object: bool) -> bool {
         // In a damaged line we cannot tell the content of the entry from the rest.
         let is_damaged_one_of =

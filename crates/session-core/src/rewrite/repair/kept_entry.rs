@@ -56,7 +56,7 @@ impl KeptEntry {
         self.set_parent(parent)
     }
 
-    /// Makes a compaction, whose first kept entry is missing, keep the entries from `first` on.
+    /// Changes a compaction whose first kept entry is missing: it then keeps the entries from `first` on.
     pub(super) fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> memory::Result<()> {
         let [id, from] = [&*self.head.id, first].map(shown);
         repairs.push(self.line, &["compaction ", &id, " keeps entries from ", &from, " on"])?;

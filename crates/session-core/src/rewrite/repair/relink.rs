@@ -21,7 +21,7 @@ use crate::storage::storage::Storage;
 use crate::tree::tree_integrity::check_integrity;
 use crate::tree::Tree;
 
-/// A damaged entry, or several consecutive ones, and the fields of the first that can be read.
+/// A damaged entry, or several consecutive damaged entries, and the readable fields of the first.
 #[derive(Debug)]
 pub(super) struct MissingEntry {
     /// How many entries precede it.
@@ -77,7 +77,7 @@ impl Relinker {
         Ok(())
     }
 
-    /// Adds a missing entry with these remaining fields. Consecutive ones without remaining fields count as one.
+    /// Adds a missing entry with these readable fields. Consecutive entries without readable fields count as one.
     pub(super) fn push_missing(&mut self, fields: &Fields<'_>) -> memory::Result<()> {
         let field = |name| fields.get(name).map_or(Ok(None), owned_string);
         let missing = MissingEntry { at: self.entries.len(), id: field("id")?, parent: field("parentId")? };

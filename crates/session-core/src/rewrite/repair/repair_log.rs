@@ -14,7 +14,7 @@ pub struct Repair {
     pub what: String,
 }
 
-/// The repairs so far. The first ones by line are kept.
+/// The repairs so far. Only the first lines are kept.
 #[derive(Debug, Default)]
 pub(super) struct RepairLog {
     pub kept: Vec<Repair>,
