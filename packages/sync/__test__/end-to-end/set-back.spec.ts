@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { message, user } from "../../../../__test__/support/scratch.js";
 import { loadAll } from "../../lib/index.js";
-import { world as commandWorld, good, put } from "../support/cli.js";
-import { append, entries, entry, header, ids, SESSION } from "../support/lines.js";
-import { idsIn, text, world } from "../support/machines.js";
+import { good, put, team } from "../support/cli.js";
+import { append, entries, entry, header, ids, SESSION, storedLines } from "../support/lines.js";
+import { idsIn, linesIn, text, world } from "../support/machines.js";
 import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
 
 const YOUNGER = "01972ab8-2280-7be3-8cc7-05ac027b6199";
@@ -142,26 +142,25 @@ describe.each([
 		await a.sync.push();
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		await restore();
-		const stored = async () => (await loadAll(machine("r").store, SESSION)).lines.map(({ line }) => line.toString());
+		const stored = () => storedLines(machine("r").store);
 		expect(await stored()).toEqual([said("hunter2").toString()]);
 		await machine("a").sync.pull();
 		await machine("a").sync.push();
 		const expected = [said("[redacted]"), entry("c")].map(String);
-		expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
+		expect(linesIn(a.file)).toEqual(expected);
 		expect(await stored()).toEqual(expected);
 	});
 
 	test("the command stores lost sessions again", async () => {
 		const { address, env, open, backup } = await start();
-		const at = commandWorld();
-		const named = { ...env, PI_SYNC_STORE: address, PI_SYNC_HOST: "a", PI_SYNC_PROJECT: "shop" };
+		const { laptop: at } = team({ address, env });
 		put(at, SESSION, [message("a", null, user("hello"))]);
-		await good(at, ["push"], named);
+		await good(at, ["push"]);
 		const restore = await backup();
 		put(at, YOUNGER, [message("b", null, user("hello"))]);
-		await good(at, ["push"], named);
+		await good(at, ["push"]);
 		await restore();
-		expect(await good(at, ["push"], named)).toMatch(new RegExp(`stored {2}${YOUNGER}`));
+		expect(await good(at, ["push"])).toMatch(new RegExp(`stored {2}${YOUNGER}`));
 		expect((await open("r").list()).sessions.map(({ session }) => session)).toEqual([SESSION, YOUNGER]);
 	});
 });

@@ -1,10 +1,11 @@
 // The process beside pi, without pi: what is stored and pulled while a session is open, and after it was closed.
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/index.js";
 import { LONG, machine } from "../support/beside.js";
-import { emptyDirectory, entry, header, ids } from "../support/lines.js";
+import { emptyDirectory, entry, header, ids, writeSettings } from "../support/lines.js";
+import { idsIn } from "../support/machines.js";
 
 const stored = (address: string) => {
 	const store = new DirectoryStore({ path: address, host: "reader" });
@@ -20,12 +21,6 @@ const stored = (address: string) => {
 			}),
 	};
 };
-const idsIn = (file: string) =>
-	readFileSync(file, "utf8")
-		.trimEnd()
-		.split("\n")
-		.slice(1)
-		.map((line) => JSON.parse(line).id);
 
 test("an open session is stored while it grows", async () => {
 	const address = emptyDirectory();
@@ -112,14 +107,14 @@ test("a failed push is repeated while the session is open", async () => {
 test("settings say that nothing is pushed, or pulled", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ push: false }), { mode: 0o600 });
+	writeSettings(at.agent, { push: false });
 	await stored(address).append("s2", entry("x"));
 	at.put("s1", entry("a"));
 	const beside = at.open("s1");
 	await vi.waitFor(() => expect(at.here()).toHaveLength(2), LONG);
 	await beside.close();
 	expect(await stored(address).sessions()).toEqual(["s2"]);
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
+	writeSettings(at.agent, { pull: false });
 	await stored(address).append("s3", entry("x"));
 	expect(await at.open("s1").close()).toBe("done\n");
 	expect(at.here()).toHaveLength(2);

@@ -1,54 +1,28 @@
 // Files of several hosts that push to one store and pull from it, in random histories.
-import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { caseSeed, Random } from "../../../../__test__/stress/differential/random.js";
 import { count } from "../../../../__test__/support/counts.mjs";
-import { DirectoryStore, SessionSync } from "../../lib/index.js";
-import { emptyDirectory, header, SESSION } from "../support/lines.js";
+import { header } from "../support/lines.js";
+import { linesIn, type Machine, world } from "../support/machines.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
 /** A machine with a file of the session, which some begin with and others get from the store. */
 class Host {
-	readonly folder: string;
-	readonly file: string;
 	readonly made: string[] = [];
-	private readonly sync: SessionSync;
 
 	constructor(
 		readonly name: string,
-		path: string,
+		private readonly machine: Machine,
 		private readonly random: Random,
 	) {
-		this.folder = join(path, "hosts", name);
-		this.file = join(this.folder, `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`);
-		mkdirSync(this.folder, { recursive: true });
-		const store = new DirectoryStore({ path, host: name });
-		this.sync = new SessionSync({
-			store,
-			address: path,
-			notes: join(this.folder, "notes"),
-			dir: this.folder,
-			cwd: `/home/${name}/shop`,
-			project: "shop",
-		});
-	}
-
-	private get lines(): string[] {
-		return readFileSync(this.file, "utf8").trimEnd().split("\n");
-	}
-
-	private get hasFile(): boolean {
-		try {
-			return this.lines.length > 0;
-		} catch {
-			return false;
-		}
+		mkdirSync(machine.dir, { recursive: true });
 	}
 
 	write(id: string): void {
-		if (!this.hasFile) appendFileSync(this.file, `${header()}\n`);
+		const { file } = this.machine;
+		if (!existsSync(file)) appendFileSync(file, `${header()}\n`);
 		// Often the same short id as on other hosts: they were given before any of them met.
 		const known = this.entries();
 		const collides =
@@ -57,32 +31,32 @@ class Host {
 		const mine = known.filter(({ by }) => by === this.name).map((one) => one.id);
 		const parentId = this.random.chance(0.3) && mine.length > 0 ? this.random.pick(mine) : null;
 		appendFileSync(
-			this.file,
+			file,
 			`${JSON.stringify({ type: "message", id: own, parentId, by: this.name, nth: this.made.length })}\n`,
 		);
 		this.made.push(own);
-		if (this.random.chance(0.1)) appendFileSync(this.file, `{"type":"message", damaged after ${id}\n`);
+		if (this.random.chance(0.1)) appendFileSync(file, `{"type":"message", damaged after ${id}\n`);
 	}
 
 	async push(): Promise<void> {
-		for (const { error } of await this.sync.push()) expect(error).toBeUndefined();
+		for (const { error } of await this.machine.sync.push()) expect(error).toBeUndefined();
 		// Sometimes the notes are lost.
-		if (this.random.chance(0.2)) rmSync(join(this.folder, "notes"), { recursive: true, force: true });
+		if (this.random.chance(0.2)) rmSync(this.machine.notes, { recursive: true, force: true });
 	}
 
 	async pull(): Promise<void> {
-		for (const result of await this.sync.pull()) expect([result.error, result.problems]).toEqual([undefined, []]);
+		for (const result of await this.machine.sync.pull())
+			expect([result.error, result.problems]).toEqual([undefined, []]);
 	}
 
 	entries(): any[] {
-		return this.lines
-			.slice(1)
+		return linesIn(this.machine.file)
 			.filter((line) => !line.includes("damaged"))
 			.map((line) => JSON.parse(line));
 	}
 
 	damaged(): string[] {
-		return this.lines.filter((line) => line.includes("damaged"));
+		return linesIn(this.machine.file).filter((line) => line.includes("damaged"));
 	}
 }
 
@@ -90,8 +64,8 @@ test(`all hosts end with the same lines (seed ${seed})`, async () => {
 	for (let index = 0; index < count("store_histories"); index++) {
 		const what = `seed ${seed}, history ${index}`;
 		const random = new Random(caseSeed(seed, index));
-		const path = emptyDirectory();
-		const hosts = ["b", "a", "c"].map((name) => new Host(name, path, random));
+		const { machine } = world();
+		const hosts = ["b", "a", "c"].map((name) => new Host(name, machine(name), random));
 		let damaged = 0;
 		hosts[0]?.write("first");
 		for (let step = 0; step < 40; step++) {

@@ -1,4 +1,5 @@
 // Runs `pi-sync`, and `pi-sessions` for what that alone does, as a user would.
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import {
@@ -7,8 +8,9 @@ import {
 	runProgram,
 	runInTerminal as runProgramInTerminal,
 	type World,
+	world,
 } from "../../../../__test__/support/cli.js";
-import { root } from "../../../../__test__/support/scratch.js";
+import { root, scratch } from "../../../../__test__/support/scratch.js";
 
 export { lines, put, type World, world } from "../../../../__test__/support/cli.js";
 
@@ -32,3 +34,19 @@ export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {
 /** Runs `pi-sync` in a terminal, in which an answer is typed to its question. */
 export const runInTerminal = (at: World, args: string[], answer: string): Promise<Result> =>
 	runProgramInTerminal(at, args, {}, 100, (shown) => (shown.includes("[y/N]") ? answer : undefined), piSync);
+
+/** Machines with the same project and a store, in a new directory unless an address is given. */
+export function team({ address = scratch(), env = {} }: { address?: string; env?: NodeJS.ProcessEnv } = {}) {
+	const machine = (host: string): World => {
+		const at = world();
+		const named = { PI_SYNC_STORE: address, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" };
+		return { ...at, env: { ...at.env, ...named, ...env } };
+	};
+	return { store: address, machine, laptop: machine("laptop"), desktop: machine("desktop") };
+}
+
+/** A machine on which variables have other values, or none. */
+export const withEnv = (at: World, env: NodeJS.ProcessEnv): World => ({ ...at, env: { ...at.env, ...env } });
+
+/** Appends an entry to a session file, as pi does. */
+export const add = (file: string, entry: object): void => appendFileSync(file, `${JSON.stringify(entry)}\n`);

@@ -1,13 +1,10 @@
 // A bucket in memory that counts what is asked of it, and takes its time.
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
-import { library } from "./lines.js";
+import { batchOf, header, library } from "./lines.js";
+import { listen } from "./servers.js";
 
-const require = createRequire(library);
-const { encodeBatch } = require("./logs/log-batches.js");
-const { folderOf, headerPath, projectPath, partPath } = require("./logs/log-names.js");
+const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./logs/log-names.js");
 
 const PAGE = 1000;
 
@@ -19,7 +16,6 @@ export interface FakeBucket {
 	asked: string[];
 	/** A session, by default of the project "shop", that a host has stored: one line, at a time. */
 	put(session: string, options: { at: number; host?: string; content?: string; project?: string }): void;
-	/** A host that has a session open. */
 }
 
 /** Each request takes `delay` milliseconds, or what it gives for a key. */
@@ -58,41 +54,24 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 				.end(object.body.subarray(from));
 		}, delay(key));
 	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		server.closeAllConnections();
-		server.close();
-	});
 	return {
-		address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		address: `s3://bucket?endpoint=http://127.0.0.1:${await listen(server)}`,
 		env: { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" },
 		asked,
 		put: (session, { at, host = "desktop", content = session, project = "shop" }) => {
-			const header = JSON.stringify({
-				type: "session",
-				version: 3,
-				id: session,
-				timestamp: "2025-06-01T09:00:00.000Z",
-				cwd: "/x",
-			});
 			put(projectPath(session), `${project}\n`, at);
-			put(headerPath(session), header, at);
-			const lines = [
-				Buffer.from(
-					JSON.stringify({
-						type: "message",
-						id: `${session}-a`,
-						parentId: null,
-						timestamp: new Date(at).toISOString(),
-						message: { role: "user", content, timestamp: at },
-					}),
-				),
-			];
-			put(
-				partPath({ folder: folderOf(project), session }, host, 1),
-				encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes,
-				at,
+			put(headerPath(session), header(session), at);
+			const message = { role: "user", content, timestamp: at };
+			const line = Buffer.from(
+				JSON.stringify({
+					type: "message",
+					id: `${session}-a`,
+					parentId: null,
+					timestamp: new Date(at).toISOString(),
+					message,
+				}),
 			);
+			put(partPath({ folder: folderOf(project), session }, host, 1), batchOf([line], { session, host }), at);
 		},
 	};
 }

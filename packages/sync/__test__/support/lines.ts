@@ -1,6 +1,6 @@
 // Lines to put into stores, and stores to put them into.
 import { createHash } from "node:crypto";
-import { type Dirent, mkdtempSync, readdirSync } from "node:fs";
+import { type Dirent, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
@@ -74,6 +74,13 @@ export const storedLines = async (store: LineStore, session = SESSION): Promise<
 export function emptyDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
 	onTestFinished(() => remove(path));
+	return path;
+}
+
+/** Writes the settings of an agent's directory. Returns their path. */
+export function writeSettings(agent: string, settings: unknown): string {
+	const path = join(agent, "session-store.json");
+	writeFileSync(path, JSON.stringify(settings), { mode: 0o600 });
 	return path;
 }
 

@@ -10,13 +10,11 @@ export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${li
 /** Lines as bytes, which may be any. */
 export const lined = (...lines: Buffer[]) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
+/** The lines of a session file after its header. */
+export const linesIn = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n").slice(1);
+
 /** The ids of the entries in a session file, in its order. */
-export const idsIn = (path: string): string[] =>
-	readFileSync(path, "utf8")
-		.trimEnd()
-		.split("\n")
-		.slice(1)
-		.map((line) => JSON.parse(line).id);
+export const idsIn = (path: string): string[] => linesIn(path).map((line) => JSON.parse(line).id);
 
 export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
@@ -46,3 +44,5 @@ export function world(open?: (host: string) => LineStore) {
 	};
 	return { path, machine, begin };
 }
+
+export type Machine = ReturnType<ReturnType<typeof world>["machine"]>;

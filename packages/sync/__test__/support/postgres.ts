@@ -37,6 +37,21 @@ export const opened = <T extends LineStore>(store: T): T => {
 export const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) =>
 	opened(new PostgresStore({ url: `${url}${url.includes("?") ? "&" : "?"}timeout=${timeout}`, host, schema }));
 
+/** A connection with an open transaction, until the running test is over. */
+export async function transaction(): Promise<pg.Client> {
+	const client = new pg.Client(server.url());
+	await client.connect();
+	onTestFinished(() => client.end());
+	await client.query("BEGIN");
+	return client;
+}
+
+/** Waits until a statement waits for a lock. */
+export async function untilBlocked(): Promise<void> {
+	while ((await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length === 0)
+		await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** The error of a call, which must not contain the password. */
 export async function safeFailure(work: Promise<unknown>): Promise<StoreError> {
 	const error = await failure(work);

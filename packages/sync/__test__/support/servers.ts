@@ -2,16 +2,27 @@
 // to them.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
-import { createServer as createHttpServer, request } from "node:http";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { createServer as createHttpServer, type Server as HttpServer, request } from "node:http";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { remove } from "../../../../__test__/support/remove.js";
 import { tool } from "../../../../__test__/support/tools.js";
 
-export interface Server {
+export interface RunningServer {
 	port: number;
 	stop(): Promise<void>;
+}
+
+/** Lets a server listen until the running test is over. Returns its port. */
+export async function listen(server: Server): Promise<number> {
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		if ("closeAllConnections" in server) (server as HttpServer).closeAllConnections();
+		server.close();
+	});
+	return (server.address() as AddressInfo).port;
 }
 
 /** A port that nobody listens on. */
@@ -76,7 +87,7 @@ function stopper(child: ChildProcess, signal: NodeJS.Signals, folder: string): (
 
 export const PASSWORD = "s3cret/pass:word@x";
 
-export interface Postgres extends Server {
+export interface Postgres extends RunningServer {
 	url(options?: { user?: string; password?: string; port?: number; database?: string }): string;
 }
 
@@ -118,7 +129,7 @@ export async function startPostgres(settings: string[] = []): Promise<Postgres> 
 	};
 }
 
-export interface S3 extends Server {
+export interface S3 extends RunningServer {
 	/** What it keeps: a folder for each bucket. */
 	folder: string;
 	newBucket(): string;
@@ -199,7 +210,7 @@ export async function startS3(): Promise<S3> {
 	};
 }
 
-export interface TcpProxy extends Server {
+export interface TcpProxy extends RunningServer {
 	/** Ends every connection, as a network that drops. */
 	cut(): void;
 	/** Ends the connection after so many more bytes from the client. */

@@ -1,13 +1,12 @@
 // Credentials of an S3 store that names none.
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { emptyDirectory, library } from "../support/lines.js";
+import { listen } from "../support/servers.js";
 
 const run = promisify(execFile);
 
@@ -22,18 +21,8 @@ async function bucket() {
 				? "<Error><Code>NoSuchKey</Code></Error>"
 				: "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>",
 		);
-	}).listen(0, "127.0.0.1");
-	await once(server, "listening");
-	onTestFinished(() => void server.close());
-	return { keys, address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-/** The address of a server that answers every request so. */
-async function answering(status: number, headers: Record<string, string>, body: string) {
-	const server = createServer((_, response) => response.writeHead(status, headers).end(body)).listen(0, "127.0.0.1");
-	await once(server, "listening");
-	onTestFinished(() => void server.close());
-	return `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	});
+	return { keys, address: `s3://bucket?endpoint=http://127.0.0.1:${await listen(server)}` };
 }
 
 /** Lists a store twice in a process of its own. */
@@ -79,12 +68,15 @@ test("without credentials the error says what may give some", async () => {
 
 // Regression: that the answer was a redirect was all that was said.
 test("the error names the region of a bucket elsewhere", async () => {
-	const address = await answering(
-		301,
-		{ "x-amz-bucket-region": "eu-central-1" },
-		"<Error><Code>PermanentRedirect</Code></Error>",
+	const server = createServer((_, response) =>
+		response
+			.writeHead(301, { "x-amz-bucket-region": "eu-central-1" })
+			.end("<Error><Code>PermanentRedirect</Code></Error>"),
 	);
-	const { stdout } = await list(address, { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s" });
+	const { stdout } = await list(`s3://bucket?endpoint=http://127.0.0.1:${await listen(server)}`, {
+		AWS_ACCESS_KEY_ID: "me",
+		AWS_SECRET_ACCESS_KEY: "s",
+	});
 	expect(stdout).toContain("failed s3://bucket/: the server answered 301, PermanentRedirect");
 	expect(stdout).toContain(
 		"(the bucket is in the region eu-central-1, not us-east-1: set region=eu-central-1 in the address, or AWS_REGION)",

@@ -1,12 +1,12 @@
 // Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull
 // at once.
 import { AsyncLocalStorage } from "node:async_hooks";
-import { appendFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { appendFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { api } from "../../../../__test__/support/scratch.js";
-import { DirectoryStore, SessionSync } from "../../lib/index.js";
+import { SessionSync } from "../../lib/index.js";
 import { entries, entry, library, SESSION } from "../support/lines.js";
 import { idsIn, NAME, text, world } from "../support/machines.js";
 
@@ -14,37 +14,9 @@ const { RedactionFile } = createRequire(library)("./sync/redaction-file.js");
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Pushes and pulls everywhere until nothing is left to do, by new processes. */
-async function _settle(...machines: ReturnType<ReturnType<typeof world>["machine"]>[]): Promise<unknown[]> {
-	const errors: unknown[] = [];
-	for (let round = 0; round < 3; round++)
-		for (const { again } of machines) {
-			const sync = again();
-			errors.push(...[...(await sync.push()), ...(await sync.pull())].flatMap(({ error }) => error ?? []));
-		}
-	return errors;
-}
-
 test("two checkouts on one machine exchange their lines", async () => {
-	const { path } = world();
-	const checkout = (name: string) => {
-		const [dir, store] = [join(path, name), new DirectoryStore({ path, host: "laptop" })];
-		mkdirSync(dir, { recursive: true });
-		return {
-			dir,
-			file: join(dir, NAME),
-			sync: new SessionSync({
-				store,
-				address: path,
-				notes: join(path, "notes"),
-				dir,
-				cwd: `/home/me/${name}`,
-				project: "shop",
-			}),
-		};
-	};
-	const [one, two] = [checkout("one"), checkout("two")];
-	const { begin } = world();
+	const { machine, begin } = world();
+	const [one, two] = [machine("one", { host: "laptop" }), machine("two", { host: "laptop" })];
 	begin(one, entry("a1"));
 	await one.sync.push();
 	expect(await two.sync.pull()).toMatchObject([{ isNew: true, added: 1 }]);

@@ -19,17 +19,15 @@ import { SessionManager } from "pi-session-native";
 import { expect, test } from "vitest";
 import { dirName, testWith } from "../../../../__test__/support/windows.js";
 import { loadAll, SessionSync } from "../../lib/index.js";
-import { emptyDirectory, entry, header, ids, library, SESSION } from "../support/lines.js";
+import { emptyDirectory, entry, header, ids, library, SESSION, said, writeSettings } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
 
 const { FilePush } = createRequire(library)("./sync/push.js");
 const { pushRules, projectIn, readSettings, setPrivate } = createRequire(import.meta.url)(
 	"../../lib/machine/settings.js",
 );
-const said = (id: string, content: string) =>
-	Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
-	writeFileSync(join(agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });
+	writeSettings(agent, value);
 	return agent;
 };
 /** Put together, so that nobody takes them for keys. */
@@ -55,17 +53,8 @@ test("a provider's key keeps its line and later lines back", async () => {
 		const { machine, begin } = world();
 		const a = machine("a");
 		const { secretIn } = pushRules(settingsOf({ secrets: true }));
-		const sync = () =>
-			new SessionSync({
-				store: a.store,
-				address: "/x",
-				notes: a.notes,
-				dir: a.dir,
-				cwd: "/",
-				project: "shop",
-				secretIn,
-			});
-		begin(a, entry("a"), said("b", `export KEY=${key}\nmore`), entry("c"));
+		const sync = () => new SessionSync({ ...a.options, secretIn });
+		begin(a, entry("a"), said("b", null, `export KEY=${key}\nmore`), entry("c"));
 		expect(await sync().push(), key).toMatchObject([
 			{ error: { code: "held-back", message: expect.stringMatching(/entry b contains .*pi-sync redact/) } },
 		]);
@@ -83,7 +72,13 @@ test("a provider's key keeps its line and later lines back", async () => {
 test("a stored line is not held back", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	begin(a, said("a", "x".repeat(600_000)), said("b", "x".repeat(600_000)), said("c", KEYS[0] as string), entry("d"));
+	begin(
+		a,
+		said("a", null, "x".repeat(600_000)),
+		said("b", null, "x".repeat(600_000)),
+		said("c", null, KEYS[0] as string),
+		entry("d"),
+	);
 	await a.sync.push();
 	const { secretIn } = pushRules(settingsOf({ secrets: true }));
 	let note: { offset: number } | undefined;
@@ -106,7 +101,7 @@ test("a stored line is not held back", async () => {
 	await expect(store(end)).rejects.toThrow("killed");
 	await store();
 	expect(note?.offset).toBe(statSync(a.file).size);
-	appendFileSync(a.file, text(said("e", KEYS[0] as string)));
+	appendFileSync(a.file, text(said("e", null, KEYS[0] as string)));
 	await expect(store()).rejects.toMatchObject({ code: "held-back" });
 });
 
@@ -117,9 +112,9 @@ test("keys are found after line breaks, colours and in JSON", () => {
 		for (const before of ["x\n", "\n", "\t", "\u001b[31m", "\u001b[01;31m\u001b[K", "\\", "\\u001b[31m"]) {
 			const content = `${before}${key}\nmore`;
 			for (const one of [content, JSON.stringify({ content }), JSON.stringify(JSON.stringify([content]))])
-				expect(secretIn(said("a", one)), one).toBeDefined();
+				expect(secretIn(said("a", null, one)), one).toBeDefined();
 		}
-	expect(secretIn(said("a", `x\n${(KEYS[0] as string).toLowerCase()}`))).toBeUndefined();
+	expect(secretIn(said("a", null, `x\n${(KEYS[0] as string).toLowerCase()}`))).toBeUndefined();
 });
 
 test("private sessions are not pushed, by directory and by id", async () => {
@@ -128,16 +123,7 @@ test("private sessions are not pushed, by directory and by id", async () => {
 	begin(a, entry("a"));
 	const rules = (value: object) => pushRules(settingsOf(value));
 	for (const own of [rules({ private: ["/work/secret"] }), rules({ private: [SESSION] })]) {
-		const dir = a.dir;
-		const sync = new SessionSync({
-			store: a.store,
-			address: "/x",
-			notes: a.notes,
-			dir,
-			cwd: "/work/secret/app",
-			project: "shop",
-			...own,
-		});
+		const sync = new SessionSync({ ...a.options, cwd: "/work/secret/app", ...own });
 		writeFileSync(a.file, text(header().toString().replace("/home/me/shop", "/work/secret/app"), entry("a")));
 		expect(await sync.push()).toEqual([]);
 		await expect(sync.push({ session: SESSION })).rejects.toThrow(/is private/);
@@ -284,15 +270,7 @@ test("neither a newly private session nor its forks are stored", async () => {
 	const a = machine("a");
 	begin(a, entry("a"));
 	const agent = emptyDirectory();
-	const sync = new SessionSync({
-		store: a.store,
-		address: "/x",
-		notes: a.notes,
-		dir: a.dir,
-		cwd: "/",
-		project: "shop",
-		...pushRules(agent),
-	});
+	const sync = new SessionSync({ ...a.options, ...pushRules(agent) });
 	const [first, second] = [
 		{ session: "fork-1", file: join(a.dir, "x_fork-1.jsonl") },
 		{ session: "fork-2", file: join(a.dir, "x_fork-2.jsonl") },

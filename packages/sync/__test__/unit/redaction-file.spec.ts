@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { testWith } from "../../../../__test__/support/windows.js";
-import { emptyDirectory, entry, hashOf, header, library, logOf, SESSION } from "../support/lines.js";
-import { idsIn, lined, text, world } from "../support/machines.js";
+import { emptyDirectory, entry, hashOf, header, library, logOf, SESSION, said } from "../support/lines.js";
+import { idsIn, lined, linesIn, text, world } from "../support/machines.js";
 import { changeOpenedFiles } from "../support/opened-files.js";
 
 const { StoreError } = createRequire(library)("./base/errors.js");
@@ -122,7 +122,7 @@ test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished"
 test("a damaged redaction file stops its own session alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	begin(a, said("a", null, "hunter2"));
 	await a.sync.push();
 	await new RedactionFile(a.notes, { session: SESSION, file: a.file }).add([line("1")]);
 	writeFileSync(join(a.notes, "redacted", readdirSync(join(a.notes, "redacted"))[0] as string, `${SESSION}.json`), "");
@@ -191,11 +191,9 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 	async (when) => {
 		const { machine, begin } = world();
 		const a = machine("a");
-		const said = (id: string, content: string) =>
-			Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
-		begin(a, entry("a"), said("b", "hunter2"));
+		begin(a, entry("a"), said("b", null, "hunter2"));
 		const redactionFile = new RedactionFile(a.notes, { session: SESSION, file: a.file });
-		const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => hashOf(line)).sort();
+		const hashes = [said("b", null, "hunter2"), said("c", null, "hunter2")].map((line) => hashOf(line)).sort();
 		const noted = () =>
 			redactionFile
 				.all()
@@ -204,12 +202,12 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 		const isEarly = when.startsWith("before");
 		const add = redactionFile.add.bind(redactionFile);
 		vi.spyOn(redactionFile, "add").mockImplementationOnce(async (lines) => {
-			if (isEarly) appendFileSync(a.file, text(said("c", "hunter2")));
+			if (isEarly) appendFileSync(a.file, text(said("c", null, "hunter2")));
 			return add(lines);
 		});
 		const call = async (name: string, file: string, input: object) => {
 			if (isEarly) expect(noted()).toEqual(hashes);
-			else begin(a, entry("a"), said("c", "hunter2"));
+			else begin(a, entry("a"), said("c", null, "hunter2"));
 			return callHere(name, file, input);
 		};
 		await redactFile(a.file, { text: "hunter2" }, { redactionFile, call });
@@ -247,12 +245,7 @@ test("a redacted line keeps bytes that are not UTF-8", async () => {
 test("the redaction file contains only a line's last replacement", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	begin(
-		a,
-		Buffer.from(
-			'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}',
-		),
-	);
+	begin(a, said("a", null, "hunter2 and swordfish"));
 	const local = { session: SESSION, file: a.file };
 	for (const text of ["hunter2", "swordfish"]) await a.again().redact(local, { text });
 	const lines = new RedactionFile(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
@@ -262,9 +255,7 @@ test("the redaction file contains only a line's last replacement", async () => {
 test("a redacted line leaves an incomplete batch of the store", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const secret = Buffer.from(
-		'{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}',
-	);
+	const secret = said("b", "a", "hunter2");
 	const log = join(path, logOf("a", { project: "shop" }));
 	for (const spoil of [
 		(batch: Buffer) => batch.subarray(0, -1),
@@ -293,9 +284,7 @@ test("a redacted line leaves an incomplete batch of the store", async () => {
 test("the next push sends redactions of another process", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	const said = (id: string, content: string) =>
-		Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
-	begin(a, said("a", "hunter2"), said("b", "swordfish"));
+	begin(a, said("a", null, "hunter2"), said("b", null, "swordfish"));
 	await a.pushFile();
 	for (const [at, secret] of ["hunter2", "swordfish"].entries()) {
 		const again = machine("a");
@@ -313,7 +302,7 @@ test("the next push sends redactions of another process", async () => {
 test("a redacted line does not return into a deleted file", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	begin(a, said("a", null, "hunter2"));
 	await a.sync.push();
 	vi.spyOn(a.store, "redact").mockRejectedValueOnce(new StoreError("unreachable", "away"));
 	expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("away");
@@ -356,7 +345,7 @@ test.each([
 test("a store restored during a push gets its redactions first", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
-	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	begin(a, said("a", null, "hunter2"));
 	await a.sync.push();
 	const [lines, backup] = [join(path, "lines"), join(path, "backup")];
 	cpSync(lines, backup, { recursive: true });
@@ -369,7 +358,7 @@ test("a store restored during a push gets its redactions first", async () => {
 	});
 	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
 	const stored = (await a.store.load(SESSION)).lines.map(({ line }) => line.toString());
-	expect(stored).toEqual(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1));
+	expect(stored).toEqual(linesIn(a.file));
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
@@ -418,11 +407,7 @@ test("a line without an id is redacted like its entry", async () => {
 test("the next push or pull redacts a restored file", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	begin(
-		a,
-		entry("a"),
-		Buffer.from('{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}'),
-	);
+	begin(a, entry("a"), said("b", "a", "hunter2"));
 	await a.again().push();
 	const before = readFileSync(a.file);
 	expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();

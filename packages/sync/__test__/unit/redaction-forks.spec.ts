@@ -1,37 +1,20 @@
 // What was redacted in a session comes back through no fork of it that is stored later.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { SessionSync } from "../../lib/index.js";
-import { header, library, SESSION } from "../support/lines.js";
-import { lined, world } from "../support/machines.js";
+import { header, SESSION, said, storedLines } from "../support/lines.js";
+import { lined, linesIn, type Machine, world } from "../support/machines.js";
 
-const require = createRequire(library);
-const { loadAll } = require("./base/load-all.js");
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
-const said = (id: string, parentId: string | null, content: string) =>
-	Buffer.from(
-		JSON.stringify({
-			type: "message",
-			id,
-			parentId,
-			timestamp: "2025-06-01T09:00:00.000Z",
-			message: { role: "user", content },
-		}),
-	);
 const [first, other] = [said("a", null, "hello"), said("c", "b", "hunter2 again, but another entry")];
 const secret = (parentId = "a") => said("b", parentId, "the password is hunter2");
 const clean = (parentId = "a") => said("b", parentId, "the password is [redacted]");
-type Machine = ReturnType<ReturnType<typeof world>["machine"]>;
 const forkOf = ({ dir }: Machine) => join(dir, `2025-06-01T09-00-00-000Z_${FORK}.jsonl`);
 const putFork = (machine: Machine, ...lines: Buffer[]) => {
 	mkdirSync(machine.dir, { recursive: true });
 	writeFileSync(forkOf(machine), lined(header(FORK), ...lines));
 };
-const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1);
-const storedOf = async ({ store }: Machine, session: string) =>
-	(await loadAll(store, session)).lines.map(({ line }: { line: Buffer }) => line.toString());
 
 /** Machines of which the first has redacted a text in a session that all had but the new one. */
 async function redacted() {
@@ -63,12 +46,12 @@ test.each([
 		const one = machines[who];
 		const pulled = await one.again().pull();
 		expect(pulled.map(({ error }) => error)).toEqual(pulled.map(() => undefined));
-		expect(linesOf(forkOf(one)), who).toEqual(expected);
-		expect(await storedOf(one, FORK), who).toEqual(expected);
+		expect(linesIn(forkOf(one)), who).toEqual(expected);
+		expect(await storedLines(one.store, FORK), who).toEqual(expected);
 		await late.again().pull();
-		expect(linesOf(forkOf(late)), who).toEqual(expected);
+		expect(linesIn(forkOf(late)), who).toEqual(expected);
 		await late.again().push();
-		expect(await storedOf(one, FORK), who).toEqual(expected);
+		expect(await storedLines(one.store, FORK), who).toEqual(expected);
 	}
 });
 
@@ -81,7 +64,7 @@ test("a pulled fork is never written with a redacted text", async () => {
 	expect(await a.again().pull({ session: FORK })).toMatchObject([{ error: { message: "away" } }]);
 	expect(() => readFileSync(forkOf(a))).toThrow("ENOENT");
 	expect(await a.again().pull({ session: FORK })).toMatchObject([{ isNew: true, added: 2 }]);
-	expect(linesOf(forkOf(a))).toEqual([first, clean()].map(String));
+	expect(linesIn(forkOf(a))).toEqual([first, clean()].map(String));
 });
 
 test("a fork made from memory is redacted before its push", async () => {
@@ -89,11 +72,11 @@ test("a fork made from memory is redacted before its push", async () => {
 	putFork(a, first, secret("z"), other);
 	expect(await a.again().push({ session: FORK })).toMatchObject([{ lag: 0 }]);
 	const expected = [first, clean("z"), other].map(String);
-	expect(linesOf(forkOf(a))).toEqual(expected);
-	expect(await storedOf(a, FORK)).toEqual(expected);
+	expect(linesIn(forkOf(a))).toEqual(expected);
+	expect(await storedLines(a.store, FORK)).toEqual(expected);
 	rmSync(forkOf(a));
 	await a.again().pull({ session: FORK });
-	expect(linesOf(forkOf(a))).toEqual(expected);
+	expect(linesIn(forkOf(a))).toEqual(expected);
 });
 
 test("a fork keeps its own redaction of an entry", async () => {
@@ -102,7 +85,7 @@ test("a fork keeps its own redaction of an entry", async () => {
 	putFork(late, first, said("b", "a", "the password is ***"));
 	await late.again().push({ session: FORK });
 	await a.again().pull();
-	expect(linesOf(forkOf(a))[1]).toContain("***");
+	expect(linesIn(forkOf(a))[1]).toContain("***");
 });
 
 // Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled
@@ -117,14 +100,14 @@ test("sessions without redactions are pulled before copies are searched", async 
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 	const otherFiles = vi.fn(() => {
 		// What is pulled is redacted all the same.
-		expect(linesOf(forkOf(b))).toEqual([first, clean(), other].map(String));
+		expect(linesIn(forkOf(b))).toEqual([first, clean(), other].map(String));
 		expect(readFileSync(b.file, "utf8")).toContain("hunter2");
 		return [];
 	});
 	const pulled = await new SessionSync({ ...b.options, otherFiles }).pull();
 	expect(pulled.map(({ error }) => error)).toEqual([undefined, undefined]);
 	expect(otherFiles).toHaveBeenCalledTimes(1);
-	expect(linesOf(b.file)).toEqual([first, clean()].map(String));
+	expect(linesIn(b.file)).toEqual([first, clean()].map(String));
 });
 
 // Regression: it was looked for before the file was written, and the lines that had been loaded brought it back.
@@ -143,8 +126,8 @@ test("lines that are redacted during a pull stay redacted", async () => {
 	begin(b, first, secret());
 	const pulled = await new SessionSync({ ...b.options, isOpen }).pull();
 	expect(pulled).toMatchObject([{ session: SESSION, problems: [] }]);
-	expect(linesOf(b.file)).toEqual([first, clean()].map(String));
-	expect(await storedOf(b, SESSION)).toEqual([first, clean()].map(String));
+	expect(linesIn(b.file)).toEqual([first, clean()].map(String));
+	expect(await storedLines(b.store, SESSION)).toEqual([first, clean()].map(String));
 });
 
 // Regression: the line was held back, though it is known here what stands in its place.
@@ -153,6 +136,6 @@ test("a push redacts and stores a fork with a secret", async () => {
 	putFork(a, first, secret(), other);
 	const secretIn = (line: Uint8Array) => (Buffer.from(line).includes("password is hunter2") ? "a password" : undefined);
 	expect(await new SessionSync({ ...a.options, secretIn }).push({ session: FORK })).toMatchObject([{ lag: 0 }]);
-	expect(linesOf(forkOf(a))).toEqual([first, clean(), other].map(String));
-	expect(await storedOf(a, FORK)).toEqual([first, clean(), other].map(String));
+	expect(linesIn(forkOf(a))).toEqual([first, clean(), other].map(String));
+	expect(await storedLines(a.store, FORK)).toEqual([first, clean(), other].map(String));
 });

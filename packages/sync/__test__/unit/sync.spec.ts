@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { api } from "../../../../__test__/support/scratch.js";
-import { emptyDirectory, entry, header, library, logOf, SESSION } from "../support/lines.js";
+import { emptyDirectory, entry, header, library, logOf, SESSION, said } from "../support/lines.js";
 import { idsIn, text, world } from "../support/machines.js";
 
 const { LastErrors } = createRequire(library)("./machine/last-errors.js");
@@ -33,10 +33,7 @@ test("a session without all lines and redactions is behind", async () => {
 		[a, "pull"],
 		[a, "push"],
 	];
-	begin(
-		a,
-		Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'),
-	);
+	begin(a, said("first", null, "hunter2"));
 	for (const [at, [one, step]] of steps.entries()) {
 		if (step === "push" && at > 0) appendFileSync(one.file, text(entry(`${at}`)));
 		await one.again()[step]();
