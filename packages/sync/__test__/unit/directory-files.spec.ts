@@ -1,15 +1,9 @@
-// A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same
-// time.
-import { execFile, execFileSync, spawnSync } from "node:child_process";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
-import { promisify } from "node:util";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ownAgent, root } from "../../../../__test__/support/scratch.js";
 import { testIf, testWith } from "../../../../__test__/support/windows.js";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { loadAll } from "../../lib/index.js";
 import { conformanceCases } from "../support/conformance.js";
 import {
 	append,
@@ -17,7 +11,6 @@ import {
 	entries,
 	entry,
 	failure,
-	filesOf,
 	hashOf,
 	header,
 	ids,
@@ -113,121 +106,6 @@ test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])(
 	},
 );
 
-/** The rights of everything below a directory, by path: of files without the right to execute. */
-const modesOf = (path: string) =>
-	(readdirSync(path, { recursive: true }) as string[]).map((name) => {
-		const stat = fs.statSync(join(path, name));
-		return `${name} ${(stat.mode & 0o3777).toString(8)} ${stat.isDirectory() ? "folder" : "file"}`;
-	});
-
-// Regression: the umask was taken from them, and the second user was refused.
-for (const umask of [0, 0o022, 0o077]) {
-	testWith("modes")(`new files have the directory's rights despite umask ${umask}`, async () => {
-		const path = emptyDirectory();
-		fs.chmodSync(path, 0o2770);
-		const before = process.umask(umask);
-		try {
-			await append(openDirectory(path), entries("a", 1));
-		} finally {
-			process.umask(before);
-		}
-		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-		expect(modesOf(path).length).toBeGreaterThan(3);
-	});
-}
-
-// Regression: EEXIST was all that was looked at, and other users were refused for ever.
-testWith("modes")("the next append sets rights after a kill", async () => {
-	const path = emptyDirectory();
-	fs.chmodSync(path, 0o2770);
-	const { chmod } = fs.promises;
-	const stops = (what: RegExp) =>
-		vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
-			if (what.test(name)) throw systemError("EIO", "killed");
-			return chmod(name, mode);
-		}) as never);
-	const before = process.umask(0o077);
-	try {
-		for (const what of [/sessions$/, /none$/, /\.lines$/]) {
-			stops(what);
-			await failure(append(openDirectory(path), entries("a", 1)));
-			vi.restoreAllMocks();
-		}
-		await append(openDirectory(path), entries("a", 1));
-	} finally {
-		process.umask(before);
-	}
-	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-});
-
-/**
- * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory
- * that the user cannot enter, such as root's home.
- */
-function runAs(uid: number, gid: number, script: string, env: NodeJS.ProcessEnv = process.env): string {
-	// A folder that the other user cannot enter, wherever the clone is: the paths of all modules lead through it.
-	const home = fs.mkdtempSync(join(tmpdir(), "psn-home-"));
-	fs.chmodSync(home, 0o700);
-	fs.symlinkSync(root, join(home, "clone"));
-	const inHome = (path: string): string => join(home, "clone", relative(root, path));
-	// Node looks for a package again for each module that requires it.
-	const code = `
-		const Module = require("node:module");
-		const [find, addon] = [Module._resolveFilename, require.resolve("pi-session-native")];
-		Module._resolveFilename = (name, ...rest) => (name === "pi-session-native" ? addon : find(name, ...rest));
-		const library = require(${JSON.stringify(inHome(library))});
-		require("pi-session-native");
-		process.setgroups([]); process.setgid(${gid}); process.setuid(${uid});
-		${script}`;
-	const path = { ...env, NODE_PATH: inHome(join(root, "node_modules")) };
-	try {
-		return String(
-			execFileSync(process.execPath, ["--preserve-symlinks", "-e", code], { env: path, cwd: tmpdir(), stdio: "pipe" }),
-		);
-	} finally {
-		rmSync(home, { recursive: true });
-	}
-}
-
-/** Appends as another user of this system. */
-function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
-	const code = `
-		process.umask(${umask});
-		const store = new library.DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)}, locks: ${JSON.stringify(join(tmpdir(), `psn-locks-${uid}`))} });
-		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
-		store.append(${JSON.stringify(SESSION)}, append).catch((error) => {
-			console.error(error.message);
-			process.exit(1);
-		});`;
-	runAs(uid, gid, code);
-}
-
-// Only the system's administrator can be two users.
-for (const [one, other] of [
-	[0o022, 0o077],
-	[0o077, 0o022],
-] as const) {
-	testIf(process.getuid?.() === 0, "only root can be two users")(
-		`two users of one group share a directory (umask ${one})`,
-		async () => {
-			const path = emptyDirectory();
-			fs.chownSync(path, 60_001, 60_000);
-			fs.chmodSync(path, 0o2770);
-			appendAs(60_001, 60_000, one, path, "alice", entry("a"));
-			appendAs(60_002, 60_000, other, path, "bob", entry("b"));
-			appendAs(60_001, 60_000, one, path, "alice", entry("c"));
-			expect(ids(await loadAll(openDirectory(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
-			// Each may remove what the other one made.
-			runAs(
-				60_002,
-				60_000,
-				`new library.DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`,
-			);
-			expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.deleted$/)]);
-		},
-	);
-}
-
 /**
  * As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone.
  */
@@ -261,18 +139,6 @@ test("a vanishing file does not hide the others", async () => {
 	expect((await openDirectory(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
 });
 
-// Regression: the lock had the name by which the directory was opened, and two batches followed the same one.
-testWith("links")("processes exclude each other by whatever path they use", async () => {
-	const [path, links, { agent }] = [emptyDirectory(), emptyDirectory(), ownAgent()];
-	fs.symlinkSync(path, join(links, "link"));
-	const stores = Array.from({ length: 16 }, (_, at) => openDirectory(at % 2 === 0 ? path : join(links, "link")));
-	await append(openDirectory(path), entries("first", 1));
-	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
-	const page = await loadAll(openDirectory(path, "reader"), SESSION);
-	expect([page.problems, page.lines.length]).toEqual([[], 17]);
-	expect(readdirSync(join(agent, "session-stores/locks")).filter((name) => name.includes("-session-"))).toHaveLength(1);
-});
-
 // Regression: another user of the directory had new files made wherever he liked.
 testWith("links")("nothing is written through a planted link", async () => {
 	const [path, elsewhere] = [emptyDirectory(), emptyDirectory()];
@@ -299,75 +165,6 @@ testWith("links")("nothing is written through a planted link", async () => {
 	expect(fs.statSync(join(elsewhere, "log")).size).toBe(0);
 });
 
-/** Runs a command in a network namespace of its own. */
-const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
-const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
-
-// Regression: the lock was an address of the network, and one process wrote over what the other one had written.
-testIf(canBeApart, "no network namespace can be made here")(
-	"processes exclude each other across network namespaces",
-	async () => {
-		const path = emptyDirectory();
-		const program = join(path, "append.cjs");
-		writeFileSync(
-			program,
-			`
-		const { promises: fs } = require("node:fs");
-		const { open } = fs;
-		// Between the look at a log and the write.
-		fs.open = async (...args) => {
-			const file = await open(...args);
-			const stat = file.stat.bind(file);
-			file.stat = async () => {
-				const found = await stat();
-				await new Promise((resolve) => setTimeout(resolve, 5));
-				return found;
-			};
-			return file;
-		};
-		const { DirectoryStore } = require(${JSON.stringify(library)});
-		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: "a", locks: ${JSON.stringify(join(path, "locks"))} });
-		(async () => {
-			let after;
-			for (let at = 0; at < 20; at++) {
-				const line = Buffer.from(JSON.stringify({ type: "message", id: process.argv[2] + at }));
-				({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [line], after }));
-			}
-		})();`,
-		);
-		const letters = ["x", "y", "z"];
-		await Promise.all(
-			letters.map((letter) => promisify(execFile)(APART[0], [APART[1], process.execPath, program, letter])),
-		);
-		const page = await loadAll(openDirectory(path, "reader"), SESSION);
-		expect(page.problems).toEqual([]);
-		expect(ids(page).sort()).toEqual(
-			letters.flatMap((letter) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)).sort(),
-		);
-	},
-);
-
-// Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
-testWith("links")("locks may be on another drive, behind a link", async () => {
-	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
-	fs.symlinkSync(elsewhere, join(locks, "locks"));
-	await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
-	expect(readdirSync(elsewhere)).toHaveLength(1);
-	const addon = createRequire(library)("pi-session-native");
-	vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
-		throw systemError("ENOLCK", "no locks available, lock");
-	});
-	const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
-	expect([error.code, error.message]).toEqual([
-		"failed",
-		expect.stringMatching(
-			/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory a link/,
-		),
-	]);
-	expect(error.message).toContain(join(locks, "locks"));
-	expect(ids(await openDirectory(path).load(SESSION))).toEqual(["a0"]);
-});
-
 // Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
 test("without second names, two hosts may create a store together", async () => {
 	const path = emptyDirectory();
@@ -385,25 +182,6 @@ test("without second names, two hosts may create a store together", async () => 
 	vi.restoreAllMocks();
 	expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual(["a0"]);
 });
-
-// Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
-testIf(process.getuid?.() === 0, "only root can be a user without a home")(
-	"a user without a home can read",
-	async () => {
-		const path = emptyDirectory();
-		fs.chmodSync(path, 0o755);
-		await append(openDirectory(path), entries("a", 1));
-		const code = `library.openStore(${JSON.stringify(path)}, { host: "b" }).then(async (store) => {
-			const { sessions } = await store.list();
-			const error = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(entry("b")))})] }).catch((error) => error);
-			console.log(sessions.length, error.name, error.code, error.message);
-		});`;
-		expect(runAs(61_234, 61_234, code, { PATH: process.env.PATH })).toMatch(
-			// Deno's processes have the home of whoever began the tests.
-			/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
-		);
-	},
-);
 
 // Regression: Android refuses hard links with EACCES, and no append to a store succeeded there.
 describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (code) => {
