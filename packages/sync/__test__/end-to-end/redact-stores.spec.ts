@@ -1,0 +1,81 @@
+// `pi-sync redact` and `delete` with each kind of store.
+import { readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { LineStore } from "../../lib/index.js";
+import { good, put, team } from "../support/cli.js";
+import { SESSION, said, storedLines } from "../support/lines.js";
+import { linesIn } from "../support/machines.js";
+import { inBucket, inDirectory, inPostgres } from "../support/shared-stores.js";
+
+const SECRET = said("b", "a", "the password is hunter2");
+const CLEAN = said("b", "a", "the password is [redacted]");
+
+describe.each([
+	["PostgreSQL", inPostgres],
+	["a bucket", inBucket],
+	["a directory", inDirectory],
+])("%s", (_, start) => {
+	const startTeam = async () => {
+		const { address, env, open } = await start();
+		return { ...team({ address, env }), store: open("reader") };
+	};
+	const noStore = { PI_SYNC_STORE: undefined };
+	const storedTexts = async (store: LineStore) => (await storedLines(store)).join("\n");
+	const HELLO = said("a", null, "hello").toString();
+
+	// Regression: the session was not found any more.
+	test("the command finishes an interrupted deletion", async () => {
+		const { address, env, open, backupOfLines, holds } = await start();
+		const at = team({ address, env }).laptop;
+		put(at, SESSION, [HELLO, SECRET.toString()]);
+		await good(at, ["push"]);
+		const linesBack = await backupOfLines();
+		await good(at, ["delete", SESSION, "--yes"]);
+		await linesBack();
+		expect(await holds("hunter2")).toBe(true);
+		expect(await storedLines(open("reader"))).toEqual([]);
+		expect(await good(at, ["delete", SESSION, "--yes"])).toContain("deleted");
+		expect(await holds("hunter2")).toBe(false);
+	});
+
+	// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
+	test("the next command with the store finishes an offline redaction", async () => {
+		for (const next of [["push"], ["pull"], ["redact", SESSION, "--text", "hunter2"]]) {
+			const { store, laptop } = await startTeam();
+			const file = put(laptop, SESSION, [HELLO, SECRET.toString()]);
+			await good(laptop, ["push"]);
+			expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], noStore)).toContain("stores: none is named");
+			expect(await storedTexts(store)).toContain("hunter2");
+			await good(laptop, next);
+			if (next[0] === "pull") await good(laptop, ["pull", SESSION]);
+			expect(await storedLines(store), next[0]).toEqual([HELLO, CLEAN.toString()]);
+			await good(laptop, ["sync"]);
+			expect(linesIn(file)).toEqual([HELLO, CLEAN.toString()]);
+			expect(await storedLines(store)).toEqual([HELLO, CLEAN.toString()]);
+		}
+	});
+
+	test("the command redacts stored lines that were edited here", async () => {
+		const { store, laptop, desktop } = await startTeam();
+		const file = put(laptop, SESSION, [HELLO, SECRET.toString(), said("c", "b", "hunter2, again").toString()]);
+		await good(laptop, ["push"]);
+		await good(desktop, ["pull"]);
+		const edited = [HELLO, said("b", "a", "the password is gone").toString(), said("c", "b", "it, again").toString()];
+		writeFileSync(file, [readFileSync(file, "utf8").split("\n")[0], ...edited, ""].join("\n"));
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"])).toContain(
+			": 0 lines, 2 more lines in the store",
+		);
+		expect(await storedTexts(store)).toContain("hunter2");
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain(
+			": 0 lines, 2 more lines in the store",
+		);
+		expect(await storedLines(store)).toEqual(edited);
+		for (const at of [laptop, desktop]) {
+			await good(at, ["sync"]);
+			const [path] = JSON.parse(await good(at, ["list", "--json"])) as [{ path: string }];
+			expect(linesIn(path.path)).toEqual(edited);
+		}
+		expect(await storedLines(store)).toEqual(edited);
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain("Nothing to redact in ");
+	});
+});
