@@ -49,9 +49,9 @@ export async function crowd(address: string, reader: LineStore, env: NodeJS.Proc
 	// Those that are killed would go on forever.
 	const endless = 1_000_000;
 	const codes = await Promise.all([
-		write("a", "a1", 60),
-		write("a", "a2", 60),
-		write("b", "b1", 60),
+		write("a", "a1", 40),
+		write("a", "a2", 40),
+		write("b", "b1", 40),
 		write("a", "a3", endless, 20),
 		write("b", "b2", endless, 7),
 	]);
