@@ -1,5 +1,5 @@
 // Machines with a store in real servers, killed and cut off from them.
-import { expect, onTestFinished, test } from "vitest";
+import { onTestFinished, test } from "vitest";
 import { count } from "../../../../__test__/support/counts.mjs";
 import { startPostgres, startProxy, startS3, type TcpProxy } from "../support/servers.js";
 import { killMachines } from "../support/store-kills.js";
@@ -35,7 +35,6 @@ test(`machines with a PostgreSQL lose nothing (seed ${seed})`, async () => {
 		seed,
 		wayOf: () => way(server.port, (port) => ({ address: server.url(), server: { url: server.url({ port }) } })),
 	});
-	expect(server.port).toBeGreaterThan(0);
 });
 
 test(`machines with a bucket lose nothing (seed ${seed})`, async () => {
@@ -47,5 +46,4 @@ test(`machines with a bucket lose nothing (seed ${seed})`, async () => {
 		server: { bucket, endpoint: `http://127.0.0.1:${port}`, credentials: server.credentials },
 	});
 	await killMachines({ kills: count("store_kills"), seed, wayOf: () => way(server.port, make) });
-	expect(bucket).not.toBe("");
 });
