@@ -140,7 +140,7 @@ test("a session without complete entries has nothing to store", async () => {
 	expect(await lag()).toBe(0);
 	expect(await push()).toBe(0);
 	appendFileSync(file, "\n");
-	expect(await lag()).toBeGreaterThan(0);
+	expect(await lag()).toBe(statSync(file).size);
 	expect(await push()).toBe(0);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a"]);
 	appendFileSync(file, '{"type":"message","id":"cut');
