@@ -2,20 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { message, root, scratch, user } from "../../../../__test__/support/scratch.js";
-import { DirectoryStore } from "../../lib/index.js";
-import { good, put, run, runInTerminal, type World, world } from "../support/cli.js";
+import { message, root, user } from "../../../../__test__/support/scratch.js";
+import { good, put, run, runInTerminal, team, type World } from "../support/cli.js";
+import { openDirectory } from "../support/lines.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 
-function team() {
-	const store = scratch();
-	const machine = (host: string) => {
-		const at = world();
-		return { ...at, env: { ...at.env, PI_SYNC_STORE: store, PI_SYNC_HOST: host, PI_SYNC_PROJECT: "shop" } };
-	};
-	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
-}
 const resultsOf = async (at: World, args: string[]) => JSON.parse((await run(at, [...args, "--json"])).out).sessions;
 
 // Regression: the numbers were only in an English sentence.
@@ -33,7 +25,7 @@ test("--json has numbers, states and codes", async () => {
 	expect(pulled).toEqual({ session: ID, file: expect.any(String), state: "pulled", added: 1, redacted: 0 });
 	await good(laptop, ["redact", ID, "--text", "hello"]);
 	expect(await resultsOf(desktop, ["pull"])).toEqual([{ ...pulled, added: 0, redacted: 1 }]);
-	await new DirectoryStore({ path: store, host: "reader" }).delete(ID);
+	await openDirectory(store, "reader").delete(ID);
 	expect(await resultsOf(laptop, ["push"])).toEqual([{ ...one, state: "deleted" }]);
 	expect(await resultsOf(laptop, ["push", ID])).toEqual([
 		{ ...one, state: "failed", bytes: 0, error: expect.stringContaining("was deleted"), code: "deleted" },
@@ -73,7 +65,7 @@ test("delete shows the session and asks", async () => {
 		err: "Error: Nothing was changed: there is no terminal to ask for confirmation. Add --yes\n",
 	});
 	expect(await run(desktop, ["delete", "01", "--json"])).toMatchObject({ code: 2, out: "" });
-	const stored = async () => (await new DirectoryStore({ path: store, host: "reader" }).list()).sessions.length;
+	const stored = async () => (await openDirectory(store, "reader").list()).sessions.length;
 	const asked = (answer: string) => runInTerminal(desktop, ["delete", "01"], answer);
 	expect(await asked("n\n")).toMatchObject({
 		code: 1,

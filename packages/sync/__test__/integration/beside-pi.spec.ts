@@ -2,13 +2,13 @@
 import { appendFileSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { DirectoryStore, loadAll } from "../../lib/index.js";
+import { loadAll } from "../../lib/index.js";
 import { LONG, machine } from "../support/beside.js";
-import { emptyDirectory, entry, header, ids, writeSettings } from "../support/lines.js";
+import { emptyDirectory, entry, header, ids, openDirectory, writeSettings } from "../support/lines.js";
 import { idsIn } from "../support/machines.js";
 
 const stored = (address: string) => {
-	const store = new DirectoryStore({ path: address, host: "reader" });
+	const store = openDirectory(address, "reader");
 	return {
 		ids: async (session: string) => ids(await loadAll(store, session)),
 		sessions: async () => (await store.list()).sessions.map(({ session }) => session),
@@ -125,7 +125,7 @@ test("settings say that nothing is pushed, or pulled", async () => {
 test("a session that cannot be stored leaves no files", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
-	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
+	writeSettings(at.agent, { secrets: true });
 	at.put("s1", entry("a"), `{"type":"message","id":"b","parentId":"a","text":"ghp_${"a".repeat(36)}"}`);
 	for (const _ of [1, 2]) {
 		const killed = at.open("s1");
@@ -137,7 +137,7 @@ test("a session that cannot be stored leaves no files", async () => {
 	expect(at.pending()).toEqual([]);
 	const file = at.put("s2", entry("a"));
 	expect(await at.open("s2").close()).toBe("done\n");
-	await new DirectoryStore({ path: address, host: "reader" }).delete("s2");
+	await openDirectory(address, "reader").delete("s2");
 	appendFileSync(file, `${entry("b")}\n`);
 	expect(await at.open("s2").close()).toBe("done\n");
 	expect(at.pending()).toEqual([]);

@@ -37,7 +37,7 @@ function startPi(at: Machine, session: string) {
 }
 
 // Regression: each store had locks of its own.
-test("a pull from another store does not change an open session", async () => {
+test("a pull from another store leaves an open session alone", async () => {
 	const { at, file, run } = await behind();
 	const open = at.open("s1");
 	await run("pull");
@@ -65,7 +65,7 @@ test("a session is open without the process beside pi", async () => {
 });
 
 // Regression: status named nothing to pull, and "The store has nothing new" was printed.
-test("an open session that is behind is shown by each command", async () => {
+test("each command shows an open session that is behind", async () => {
 	const { at, run } = await behind();
 	const open = at.open("s1");
 	const why = "open in a pi of this machine: pulled after pi closes it";
