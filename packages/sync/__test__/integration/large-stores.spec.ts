@@ -8,13 +8,15 @@ import { emptyDirectory } from "../support/lines.js";
 
 const DAY = 86_400_000;
 
-/** Sessions of which each is an hour older than the one before. */
+/** Sessions of which each is an hour older, and smaller, than the one before. */
 function fill({ put }: FakeBucket, count: number): string[] {
 	const ids = Array.from({ length: count }, (_, at) => `s-${at}`);
-	for (const [at, id] of ids.entries()) put(id, { at: Date.now() - DAY - at * 3_600_000 });
+	for (const [at, id] of ids.entries())
+		put(id, { at: Date.now() - DAY - at * 3_600_000, content: "x".repeat(count - at) });
 	return ids;
 }
 
+// The small ones came first: what a colleague had just said came last, or never.
 test("a first start pulls the newest of 300 sessions first", async () => {
 	const bucket = await fakeBucket(() => 5);
 	const ids = fill(bucket, 300);

@@ -62,7 +62,6 @@ test("an append leaves nothing if its session is deleted meanwhile", async () =>
 });
 
 test.each([
-	["repeated", (path: string) => openDirectory(path, "b").delete(SESSION)],
 	[
 		"followed by an append",
 		(path: string) => expect(append(openDirectory(path), [entry("a2")])).rejects.toMatchObject({ code: "deleted" }),

@@ -127,31 +127,6 @@ test("only the last batch of the own host is removed", async () => {
 	}
 });
 
-// Regression: lists said that it was there, and every new machine pulled it again and again.
-test("a deletion counts before it has removed anything", async () => {
-	const path = emptyDirectory();
-	const { cursor } = await append(openDirectory(path), entries("a", 2));
-	const { rm } = fs.promises;
-	const spy = vi
-		.spyOn(fs.promises, "rm")
-		.mockImplementation((name, options) =>
-			String(name).endsWith(".lines") ? Promise.reject(new Error("stopped")) : rm(name, options),
-		);
-	expect((await failure(openDirectory(path).delete(SESSION))).message).toContain("stopped");
-	spy.mockRestore();
-	for (const filter of [{}, { session: SESSION }])
-		expect(await openDirectory(path, "b").list(filter)).toMatchObject({
-			sessions: [],
-			deleted: [{ session: SESSION }],
-			problems: [],
-		});
-	expect((await openDirectory(path, "b").load(SESSION)).lines).toEqual([]);
-	for (const after of [cursor, undefined])
-		expect((await failure(append(openDirectory(path), entries("b", 1), after))).code).toBe("deleted");
-	await openDirectory(path).delete(SESSION);
-	expect(filesOf(path).filter((name) => name.endsWith(".lines"))).toEqual([]);
-});
-
 // Regression: a load passed it with the cursor, after which nobody looked at it.
 test.each(["an append", "a load"])("%s removes a line that was redacted during a kill", async (next) => {
 	const path = emptyDirectory();

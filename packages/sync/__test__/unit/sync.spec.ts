@@ -156,33 +156,6 @@ test("a line stored during a pull gets its place", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
-// The small ones came first: what a colleague had just said came last, or never.
-test("the sessions that changed last are pulled first", async () => {
-	const { machine } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
-	for (const name of names)
-		await a.store.append(name, {
-			header: header(name),
-			lines: [entry("x"), entry("y".repeat(1 + (Number(name.slice(1)) % 7) * 1000))],
-			project: "shop",
-		});
-	const list = await b.store.list({ project: "shop" });
-	// Days in another order than that of the names and of the sizes.
-	for (const stored of list.sessions)
-		stored.modified = new Date(((Number(stored.session.slice(1)) * 7) % 20) * 86_400_000);
-	vi.spyOn(b.store, "list").mockResolvedValue(list);
-	const load = vi.spyOn(b.store, "load");
-	expect(await b.sync.pull()).toHaveLength(20);
-	const newest = [...list.sessions]
-		.sort((one, other) => other.modified.getTime() - one.modified.getTime())
-		.map(({ session }) => session);
-	// Sixteen at the same time: one begins when at most fifteen before it are not done yet.
-	const loaded = [...new Set(load.mock.calls.map(([session]) => session))];
-	expect(loaded).toHaveLength(20);
-	for (const [at, session] of loaded.entries()) expect(newest.indexOf(session), session).toBeLessThan(at + 16);
-});
-
 // Sixteen were, each with all of its lines in memory, more than once.
 test("at most two large sessions are loaded at once", async () => {
 	const { machine } = world();
