@@ -1,10 +1,10 @@
 // Files whose size or shape needs more memory than there is: a call returns a result or fails, but the process does not
 // end.
 import { spawnSync } from "node:child_process";
-import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { header, LOAD, message, scratch, text, user, writeSession } from "../support/scratch.js";
+import { appendRepeated, header, LOAD, message, scratch, text, user, writeSession } from "../support/scratch.js";
 
 const MB = 1 << 20;
 const START = [header(), message("a", null, user("one")), message("b", "a", user("two"))];
@@ -12,10 +12,7 @@ const START = [header(), message("a", null, user("one")), message("b", "a", user
 /** A session that continues with that many bytes of `filler`. */
 function goingOn(filler: string, bytes: number): string {
 	const file = writeSession(scratch(), START);
-	const fd = openSync(file, "a");
-	const piece = Buffer.alloc(MB, filler);
-	for (let left = bytes; left > 0; left -= MB) writeSync(fd, piece, 0, Math.min(left, MB));
-	closeSync(fd);
+	appendRepeated(file, filler, bytes);
 	return file;
 }
 
@@ -45,9 +42,7 @@ test("a session that ends in gigabytes of zeros works", () => {
 	const file = writeSession(scratch(), START);
 	const size = 4_500 * MB;
 	const start = text(START).length;
-	const fd = openSync(file, "r+");
-	ftruncateSync(fd, size);
-	closeSync(fd);
+	truncateSync(file, size);
 	const { said, peak } = within(
 		4_000_000,
 		file,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ended, startLimited } from "../support/children.js";
-import { api, caught, header, linesOf, message, scratch, text, user, writeSession } from "../support/scratch.js";
+import { api, caught, header, linesOf, message, oldSession, scratch, user, writeSession } from "../support/scratch.js";
 
 const { SessionManager } = api;
 const exclusive = { lock: "exclusive" } as const;
@@ -43,16 +43,13 @@ test("names of 255 bytes can be locked, migrated and repaired", () => {
 		expect(linesOf(file)).toHaveLength(4);
 		expect(readdirSync(dirname(file))).toEqual([name]);
 
-		const lines = [
-			{ type: "session", id: "old" },
-			{ type: "message", message: user() },
-		];
-		const old = at(lines);
+		const old = oldSession(name);
+		const text = readFileSync(old, "utf8");
 		expect(SessionManager.open(old).getEntryCount()).toBe(1);
 		const kept = readdirSync(dirname(old)).filter((one) => one !== name);
 		expect(kept).toHaveLength(1);
 		expect(kept[0]?.endsWith(".v1.bak")).toBe(true);
-		expect(readFileSync(join(dirname(old), kept[0] as string), "utf8")).toBe(text(lines));
+		expect(readFileSync(join(dirname(old), kept[0] as string), "utf8")).toBe(text);
 
 		const broken = at([header(), message("a", null), "torn"]);
 		const before = readFileSync(broken, "utf8");
@@ -67,14 +64,7 @@ test("names of 255 bytes can be locked, migrated and repaired", () => {
 test("a call without a free file handle changes nothing", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 10; n++) writeSession(dir, [header({ id: `s${n}` }), message("a", null, user())], `${n}.jsonl`);
-	writeSession(
-		dir,
-		[
-			{ type: "session", id: "old" },
-			{ type: "message", message: user() },
-		],
-		"old.jsonl",
-	);
+	oldSession("old.jsonl", dir);
 	const script = `
 		const path = require("node:path");
 		const user = (content) => ({ role: "user", content, timestamp: 1 });

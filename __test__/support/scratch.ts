@@ -1,5 +1,6 @@
 // The module under test, and temporary files and sessions for it.
 import {
+	appendFileSync,
 	chmodSync,
 	lstatSync,
 	mkdirSync,
@@ -185,12 +186,29 @@ export function text(lines: readonly (Json | string)[]): string {
 	return lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
 }
 
+/** Appends so many bytes of a text that is repeated, in pieces: a file may have more than a string or the memory. */
+export function appendRepeated(path: string, text: string, bytes: number): void {
+	const piece = Buffer.alloc(Math.min(bytes, 16 << 20), text);
+	for (let left = bytes; left > 0; left -= piece.length) appendFileSync(path, piece.subarray(0, left));
+}
+
 /** Writes a session file to a directory. Returns its path. */
 export function writeSession(dir: string, lines: readonly (Json | string)[], name = "session.jsonl"): string {
 	const path = join(dir, name);
 	writeFileSync(path, text(lines));
 	return path;
 }
+
+/** A session file of version 1 with one message. */
+export const oldSession = (name?: string, dir = scratch()): string =>
+	writeSession(
+		dir,
+		[
+			{ type: "session", id: "old" },
+			{ type: "message", message: user() },
+		],
+		name,
+	);
 
 /** Opens a session file with these lines after the usual header. */
 export function opened(lines: readonly (Json | string)[]): { manager: SessionManager; file: string } {

@@ -1,10 +1,10 @@
 // Values that are longer than a string of V8. The limit depends on the engine. If a value is below its limit, it is
 // read like all others.
 import { constants } from "node:buffer";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assistant, caught, header, ids, message, scratch, text, user } from "../../support/scratch.js";
+import { appendRepeated, assistant, caught, header, ids, message, scratch, text, user } from "../../support/scratch.js";
 import { openLazy, waiting } from "../../unit/lazy/support.js";
 
 /** V8's limit is 2^29 - 24 characters, the limit of Bun's engine is 2^31 - 1. */
@@ -15,19 +15,13 @@ const MB = 1 << 20;
 /** Writes a session whose second entry contains that many bytes of text in place of `<long>`. */
 function sessionWith(line: string, parts: readonly number[], join_ = "", filled = "all work and no play "): string {
 	const file = join(scratch(), "session.jsonl");
-	const fd = openSync(file, "w");
-	try {
-		const [before, after] = line.split("<long>") as [string, string];
-		writeSync(fd, text([header(), message("a", null, user("before"))]) + before);
-		const filler = Buffer.alloc(16 * MB, filled);
-		for (const [at, length] of parts.entries()) {
-			if (at > 0) writeSync(fd, join_);
-			for (let left = length; left > 0; left -= filler.length) writeSync(fd, filler, 0, Math.min(left, filler.length));
-		}
-		writeSync(fd, `${after}\n${text([message("c", "b", assistant("after"))])}`);
-	} finally {
-		closeSync(fd);
+	const [before, after] = line.split("<long>") as [string, string];
+	writeFileSync(file, text([header(), message("a", null, user("before"))]) + before);
+	for (const [at, length] of parts.entries()) {
+		if (at > 0) appendFileSync(file, join_);
+		appendRepeated(file, filled, length);
 	}
+	appendFileSync(file, `${after}\n${text([message("c", "b", assistant("after"))])}`);
 	return file;
 }
 

@@ -1,6 +1,6 @@
 // Sessions of very many entries: one path, many labels, many siblings. With quadratic or recursive code the tests would
 // not end.
-import { closeSync, openSync, writeSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { api, header, scratch, user } from "../../support/scratch.js";
@@ -9,16 +9,14 @@ import { openLazy } from "../../unit/lazy/support.js";
 /** Writes a session line by line. */
 function sessionOf(lines: Iterable<string>): string {
 	const file = join(scratch(), "session.jsonl");
-	const fd = openSync(file, "w");
 	let batch = `${JSON.stringify(header())}\n`;
 	for (const line of lines) {
 		batch += `${line}\n`;
 		if (batch.length < 1 << 22) continue;
-		writeSync(fd, batch);
+		appendFileSync(file, batch);
 		batch = "";
 	}
-	writeSync(fd, batch);
-	closeSync(fd);
+	appendFileSync(file, batch);
 	return file;
 }
 

@@ -1,7 +1,8 @@
 // The memory that lists and texts use for lines of 90 MB.
-import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { BORN, header, writeSession } from "../../support/scratch.js";
 import { agentDir, run } from "../../unit/catalog/agent-dir.js";
 
 describe("a list reads lines of 90 MB in little memory:", () => {
@@ -19,24 +20,8 @@ describe("a list reads lines of 90 MB in little memory:", () => {
 		["a key with an escape", '"k\\u0065y":1,"data":"', '"', 0],
 	] as const)("%s", async (_, begin, end, looks) => {
 		const at = agentDir(1);
-		const piece = Buffer.alloc(1 << 20, "x");
-		const head = JSON.stringify({
-			type: "session",
-			version: 3,
-			id: "huge",
-			timestamp: "2025-01-01T00:00:00.000Z",
-			cwd: "/project",
-		});
-		for (let n = 0; n < 4; n++) {
-			const file = openSync(join(at.dir, `huge${n}.jsonl`), "w");
-			writeFileSync(
-				file,
-				`${head}\n{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z",${begin}`,
-			);
-			for (let m = 0; m < 90; m++) writeFileSync(file, piece);
-			writeFileSync(file, `${end}}\n`);
-			closeSync(file);
-		}
+		const line = `{"type":"message","id":"a","parentId":null,"timestamp":"${BORN}",${begin}${"x".repeat(90 << 20)}${end}}`;
+		for (let n = 0; n < 4; n++) writeSession(at.dir, [header({ id: "huge", cwd: "/project" }), line], `huge${n}.jsonl`);
 		const script = `const before = process.resourceUsage().maxRSS;
 			const list = await SessionManager.listAll();
 			const texts = list.map((info) => info.allMessagesText).filter((text) => text === "look").length;

@@ -1,5 +1,5 @@
 // Finds one session by its header, whatever file names and the catalog contain, and never reads a whole file.
-import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { appendFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bytesRead } from "../../support/open-files.js";
@@ -40,9 +40,7 @@ testIf(process.platform === "linux", "only Linux says what a process has read")(
 				[header({ id: `s-${n}`, cwd: "/here" }), message("m", null, user("x"))],
 				`${n}.jsonl`,
 			);
-			const file = openSync(path, "a");
-			writeSync(file, `${JSON.stringify(message("big", "m", user("y".repeat(8 << 20))))}\n`);
-			closeSync(file);
+			appendFileSync(path, `${JSON.stringify(message("big", "m", user("y".repeat(8 << 20))))}\n`);
 			utimesSync(path, 1_700_000_000 + n, 1_700_000_000 + n);
 		}
 		const before = bytesRead();

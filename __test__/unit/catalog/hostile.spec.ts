@@ -1,6 +1,6 @@
 // Other files among the sessions, and strange ones: pipes, sockets, huge files of zeros.
 import { execFileSync } from "node:child_process";
-import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -63,10 +63,8 @@ test("a file without a newline is not read whole", async () => {
 		["text", '"'],
 		["list", "["],
 	] as const) {
-		const file = openSync(join(dir, `${name}.jsonl`), "w");
-		writeFileSync(file, begins);
-		ftruncateSync(file, 600 << 20);
-		closeSync(file);
+		writeFileSync(join(dir, `${name}.jsonl`), begins);
+		truncateSync(join(dir, `${name}.jsonl`), 600 << 20);
 	}
 	const newest = newestSession(dir);
 	// The sources of a read, and the largest part that is in memory.
@@ -99,11 +97,7 @@ test("a header's line of any length is found", async () => {
 	const { dir } = agentDir(0);
 	const path = join(dir, "long.jsonl");
 	const head = JSON.stringify(header({ id: "long", cwd: "/project" })).slice(0, -1);
-	const file = openSync(path, "w");
-	writeFileSync(file, `junk\n\n{"torn\n${head},"before":"`);
-	for (let n = 0; n < 24; n++) writeFileSync(file, "x".repeat(1 << 20));
-	writeFileSync(file, `"}\n`);
-	closeSync(file);
+	writeFileSync(path, `junk\n\n{"torn\n${head},"before":"${"x".repeat(24 << 20)}"}\n`);
 	session(dir, 1);
 	const script = `
 		const before = process.resourceUsage().maxRSS;

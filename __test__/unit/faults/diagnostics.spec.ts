@@ -11,6 +11,7 @@ import {
 	inMemory,
 	jsonLines,
 	message,
+	oldSession,
 	scratch,
 	snapshot,
 	user,
@@ -86,10 +87,7 @@ test("a session without a file has empty diagnostics", () => {
 });
 
 test("a migration is told as a repair", () => {
-	const old = writeSession(scratch(), [
-		{ type: "session", id: "old" },
-		{ type: "message", message: user() },
-	]);
+	const old = oldSession();
 	const [repair] = SessionManager.open(old).getDiagnostics().repairs;
 	expect(repair).toMatchObject({ count: 1 });
 	expect(repair?.what).toContain("migrated");
@@ -116,10 +114,7 @@ test("verify reports and changes nothing", () => {
 	expect(snapshot(dirname(file))).toEqual(before);
 	const good = writeSession(scratch(), [header(), message("a", null)]);
 	expect(SessionManager.verify(good)).toMatchObject({ ok: true, entries: 1, lines: 2 });
-	const old = writeSession(scratch(), [
-		{ type: "session", id: "old" },
-		{ type: "message", message: user() },
-	]);
+	const old = oldSession();
 	expect(SessionManager.verify(old)).toMatchObject({ ok: true, version: 1, entries: 1 });
 	const none = writeSession(scratch(), ["no session at all"]);
 	expect(SessionManager.verify(none)).toMatchObject({ ok: false, version: null, sessionId: null });

@@ -12,6 +12,7 @@ import {
 	linesOf,
 	message,
 	modeOf,
+	oldSession,
 	opened,
 	scratch,
 	text,
@@ -133,10 +134,7 @@ test("flush and close leave a manager usable", () => {
 });
 
 testWith("modes")("migrations and repairs keep the mode, also of their backups", () => {
-	const old = writeSession(scratch(), [
-		{ type: "session", id: "old" },
-		{ type: "message", message: user() },
-	]);
+	const old = oldSession();
 	chmodSync(old, 0o640);
 	SessionManager.open(old);
 	expect(modeOf(old)).toBe(0o640);
