@@ -6,7 +6,6 @@ import type { SessionManager, UsageReport } from "../../../index.js";
 import { bytesRead } from "../../support/open-files.js";
 import {
 	api,
-	assistant,
 	header,
 	type Json,
 	linesOf,
@@ -18,21 +17,15 @@ import {
 	writeSession,
 } from "../../support/scratch.js";
 import { testIf } from "../../support/windows.js";
+import { call } from "./calls.js";
 
 const by = ["model", "day", "project"] as const;
-const call = (total: number, timestamp: number, model = "large"): any => ({
-	...assistant("x"),
-	provider: "acme",
-	model,
-	usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } },
-	timestamp,
-});
 /** Bodies of entries are read at their first use, and one of these lines is long. */
 const lines = (): Json[] => [
 	header({ cwd: resolve("/project") }),
 	message("a", null, user("x".repeat(5000))),
 	message("b", "a", call(0.1, 1)),
-	message("c", "b", call(0.2, 86_400_000, "small")),
+	message("c", "b", call(0.2, 86_400_000, { model: "small" })),
 	message("d", "a", call(-1, 7)),
 ];
 
@@ -168,7 +161,7 @@ test("names keep quotes, newlines and lone surrogates", async () => {
 	const odd = (name: string) => `${name} "\n\ud83d`;
 	const path = writeSession(scratch(), [
 		header({ cwd: odd("/cwd") }),
-		message(odd("id"), null, call(0.5, 1, odd("model"))),
+		message(odd("id"), null, call(0.5, 1, { model: odd("model") })),
 		{ ...message("b", odd("id"), user("x")), type: odd("kind") },
 	]);
 	const manager = api.SessionManager.open(path);

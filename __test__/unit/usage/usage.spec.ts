@@ -8,7 +8,6 @@ import { loadReference } from "../../support/reference.js";
 import {
 	anyManager,
 	api,
-	assistant,
 	header,
 	type Json,
 	message,
@@ -19,6 +18,7 @@ import {
 	writeSession,
 } from "../../support/scratch.js";
 import { tick } from "../catalog/agent-dir.js";
+import { call } from "./calls.js";
 
 const pi = (await loadReference()) as unknown as { parseSessionEntries: (text: string) => any[] };
 const { usage } = api.SessionManager;
@@ -291,15 +291,6 @@ describe("usage", () => {
 			setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 			expect(await report(), told).toEqual(grown);
 		}
-	});
-
-	const call = (total: number, timestamp: number, more: Json = {}): Json => ({
-		...assistant("x"),
-		provider: "acme",
-		model: "large",
-		usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } },
-		timestamp,
-		...more,
 	});
 
 	test("adds up a file, a directory or everything", async () => {
