@@ -102,6 +102,15 @@ describe("the result of a tool that ran a subagent", () => {
 		await expectOnce(dir, main);
 	});
 
+	// Regression: of an id with `_`, only the text after the last `_` was looked for in the names of files.
+	test("is not added if a session whose id contains _ is named", async () => {
+		const dir = scratch();
+		const main = join(dir, "2025_main.jsonl");
+		writeSession(dir, parentLines({ sessionId: "my_child" }), "2025_main.jsonl");
+		writeSession(dir, childLines({ id: "my_child" }), "2025-01-01_my_child.jsonl");
+		await expectOnce(dir, main);
+	});
+
 	test("is not added after both sessions were moved", async () => {
 		const dir = scratch();
 		const main = writeSession(

@@ -48,9 +48,9 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The id in the name of a session's file, as pi names files.
+/// The id in the name of a session's file, as pi names files: the text after the time. An id may contain `_`.
 pub(crate) fn id_in(file_name: &str) -> Option<&str> {
-    Some(file_name.strip_suffix(ENDING)?.rsplit_once('_')?.1)
+    Some(file_name.strip_suffix(ENDING)?.split_once('_')?.1)
 }
 
 /// A tool result that names sessions.
