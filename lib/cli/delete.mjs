@@ -111,8 +111,8 @@ async function oldSessions(day, options) {
 }
 
 /**
- * The table of the sessions that will be deleted, and the files that stay because links lead to them. @param
- * {Planned[]} planned
+ * The table of the sessions that will be deleted, and the files that stay because links lead to them.
+ * @param {Planned[]} planned
  */
 function preview(planned) {
 	const hasMore = planned.some(({ backups, subagents }) => backups + subagents > 0);

@@ -14,8 +14,8 @@ const require = module.createRequire(import.meta.url);
 /** The URLs of modules that a script may import: pi's index, and pi's programs. */
 const HOOKED = /^(file:.*)\/(dist\/(?:bundle\/)?)(index|cli|rpc-entry)\.js(?:[?#].*)?$/s;
 /**
- * The scheme of our modules between a script and pi; the URL of pi's module follows. All copies of this package have the
- * same scheme, so that there is one such module between them.
+ * The scheme of our modules between a script and pi; the URL of pi's module follows. All copies of this package have
+ * the same scheme, so that there is one such module between them.
  */
 const BETWEEN = "pi-session-native:";
 
@@ -95,7 +95,8 @@ function loadBetween(url, context, next) {
 	const target = url.slice(BETWEEN.length);
 	const [, dir = "", folder, name] = HOOKED.exec(target) ?? [];
 	const [pi, own] = [JSON.stringify(target), JSON.stringify(import.meta.url)];
-	const taken = `import * as pi from ${pi};import { takeIn } from ${own};takeIn(${JSON.stringify(fileURLToPath(dir))}, pi);`;
+	const place = JSON.stringify(fileURLToPath(dir));
+	const taken = `import * as pi from ${pi};import { takeIn } from ${own};takeIn(${place}, pi);`;
 	const first = name === "index" ? taken : `import ${JSON.stringify(`${BETWEEN}${dir}/${folder}index.js`)};`;
 	return { format: "module", source: `${first}export * from ${pi};`, shortCircuit: true };
 }

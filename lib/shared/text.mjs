@@ -5,7 +5,6 @@ import stringWidth from "string-width";
 
 const require = createRequire(import.meta.url);
 
-// eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /**
  * Invisible characters: of zero width, direction marks, tags, fillers, variation selectors. They can hide in a text or
