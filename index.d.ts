@@ -1332,19 +1332,19 @@ export interface SaidText {
 	 * (`sections`), or the names in a list of tools (`tools`).
 	 */
 	form: "text" | "json" | "content" | "answer" | "calls" | "sections" | "tools";
-	/** The scope of a search that finds them; absent if none does. */
+	/** The scope in which a search finds them; absent if no search does. */
 	scope?: SearchScope;
 	/** How a reader is shown them; absent if a sentence contains them. */
 	part?: "text" | "call" | "output" | "note";
-	/** The title of a call, an output or a list, in which `{field}` stands for the text of a field. */
+	/** The title of a call, an output or a list. `{field}` is replaced by the text of that field. */
 	title?: string;
-	/** The field that tells, by a truthy value, that the part is of a failure. */
+	/** The field that marks the part as a failure, by a truthy value. */
 	failed?: string;
 }
 
 /**
- * A sentence about an entry or a message. `{field}` stands for the text of a field; a part in brackets is left out if
- * one of its fields is falsy.
+ * A sentence about an entry or a message. `{field}` is replaced by the text of that field. A part in brackets is left
+ * out if one of its fields is falsy.
  *
  * @example
  * ```ts
@@ -1353,16 +1353,16 @@ export interface SaidText {
  */
 export interface Sentence {
 	sentence: string;
-	/** The field that decides by a truthy value whether the sentence is shown; absent if it always is. */
+	/** The field that decides whether the sentence is shown; absent if it is always shown. */
 	on?: string;
-	/** The values of that field that decide it instead. */
+	/** The values of that field with which the sentence is shown; if absent, each truthy value. */
 	values?: string[];
 	/** The sentence that is shown otherwise. */
 	otherwise?: string;
 }
 
 /**
- * A message that is made of an entry: its role, the fields of the entry in this order, and the entry's time.
+ * A message that is made from an entry: its role, these fields of the entry in this order, and the entry's time.
  *
  * @example
  * ```ts
@@ -1373,9 +1373,9 @@ export interface Sentence {
 export interface MadeMessage {
 	role: string;
 	fields: string[];
-	/** Whether no message is made while `summary` is empty. */
+	/** Whether no message is made if `summary` is empty. */
 	needsSummary: boolean;
-	/** The field with a message that comes before it, if the entry has one. */
+	/** The field with a message that precedes the made one, if the entry has that field. */
 	before?: string;
 }
 
@@ -1592,7 +1592,7 @@ export interface SessionFiles {
 	backups: string[];
 	/** The session files of its subagents, damaged ones too. */
 	subagents: string[];
-	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
+	/** The other content of the folder of these session files, at any depth: files that are not sessions, and links. */
 	others: string[];
 	/**
 	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
@@ -1615,7 +1615,7 @@ export interface MoveOptions {
 	from: string;
 	/** The present path of the folder. */
 	to: string;
-	/** The new session directory of the session, created if necessary; by default the file stays where it is. */
+	/** The new session directory of the session, created if necessary; by default the file stays in its directory. */
 	sessionDir?: string | undefined;
 }
 

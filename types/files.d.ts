@@ -14,7 +14,7 @@ export interface SessionFiles {
 	backups: string[];
 	/** The session files of its subagents, damaged ones too. */
 	subagents: string[];
-	/** What else is in the folder of these session files, at any depth: files that are not sessions, and links. */
+	/** The other content of the folder of these session files, at any depth: files that are not sessions, and links. */
 	others: string[];
 	/**
 	 * The folder of these session files, if it contains nothing else; null if there is no folder or it contains other
@@ -37,6 +37,6 @@ export interface MoveOptions {
 	from: string;
 	/** The present path of the folder. */
 	to: string;
-	/** The new session directory of the session, created if necessary; by default the file stays where it is. */
+	/** The new session directory of the session, created if necessary; by default the file stays in its directory. */
 	sessionDir?: string | undefined;
 }
