@@ -1,4 +1,4 @@
-// Commands in the documentation. Commands of `pi-sessions` run on sessions like the reader's, commands that start pi
+// Commands in the documentation. Our commands and `mkdir` run on sessions like the reader's, commands that start pi
 // start the published pi, and of other commands the names in them must exist.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { session } from "./session.js";
 /** The version of the pi that this test starts. */
 const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
 
-const OWN = /(^|[|;&(]\s*|<\()pi-(?:sessions|sync)\b/;
+const OWN = /(^|[|;&(]\s*|<\()(?:pi-(?:sessions|sync)|mkdir)\b/;
 /**
  * A line that starts pi on this manager: from the package, from a clone, or from the clone that the README names.
  */
@@ -79,7 +79,8 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	cpSync(path, join(at.cwd, "session.jsonl"));
 	// The reader's session is older than a minute.
 	for (const file of [path, join(at.cwd, "session.jsonl")]) utimesSync(file, 1e9, 1e9);
-	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
+	for (const name of ["project", "other-project", "my-project"])
+		mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
 	for (const [name, path] of [
 		["pi-sessions", bin],
