@@ -6,7 +6,9 @@ import { expect, test } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
 import { assistant, type Json, root, toolResult, user } from "../../support/scratch.js";
 import { closed, fill, find } from "./find.js";
-import { inRpc, inTerminal, print, put, said, world } from "./pi.js";
+import { inRpc, inTerminal, notices, print, put, said, world } from "./pi.js";
+
+const textOf = ({ message }: Json): string => String(message);
 
 test.each([
 	{ how: "pi's own manager", hooked: false },
@@ -27,7 +29,8 @@ test.each([
 	);
 	expect(screen).not.toContain("0194-");
 	terminal.press("Tab");
-	await terminal.shows("Find  all sessions", "3 hits in 2 sessions", /^quince .u202e elsewhere/m);
+	// What a text says is no escape sequence.
+	await terminal.shows("Find  all sessions", "3 hits in 2 sessions", /^quince \\u202e elsewhere/m);
 	terminal.press("C-r");
 	await terminal.shows("all sessions · user", "2 hits in 2 sessions");
 	terminal.press("C-t");
@@ -93,13 +96,13 @@ test("a long session shows three hits; ctrl+s shows all", async () => {
 	await terminal.shows(/› .*quince number 248/, "quince number 243", /^quince number 0 {2}(?!247 more)/m);
 	terminal.press("C-s");
 	await terminal.shows(/^quince number 0 {2}247 more · /m, "A quince alone");
-	const printed = (await print(at, "/find quince")).stdout;
-	expect(printed).toContain("  247 more in this session: /find --session 0194-long quince\n");
-	expect(printed).toContain("A quince alone");
-	expect((await print(at, "/find --session 0194-lo quince number 24")).stdout.match(/^ {2}e\d+ /gm)).toHaveLength(13);
+	const one = "/find --session 0194-lo quince";
+	const [all, some, ofOne] = (await notices(at, ["/find quince", `${one} number 24`, one])).map(textOf);
+	expect(all).toContain("  247 more in this session: /find --session 0194-long quince\n");
+	expect(all).toContain("A quince alone");
+	expect(some?.match(/^ {2}e\d+ /gm)).toHaveLength(13);
 	// Regression: it named the command that had printed it.
-	const ofOne = (await print(at, "/find --session 0194-lo quince")).stdout;
-	expect(ofOne).toMatch(/\nOnly the first 200 hits of 250 are shown\.\n$/);
+	expect(ofOne).toMatch(/\nOnly the first 200 hits of 250 are shown\.$/);
 	expect(ofOne).not.toContain("more in this session");
 });
 
@@ -139,22 +142,17 @@ test("/find shows subagents' sessions below their session", async () => {
 	// Regression: no line said that the subagents of one session are not searched.
 	await terminal.enter("/find --session 0194-main quince");
 	await terminal.shows("one session", "nothing found", /Not searched: .*1\s+session\s+of\s+its\s+subagents\./);
-	expect((await print(at, "/find --session 0194-main quince")).stdout).toContain(
+	const [ofMain, ofAll] = (await notices(at, ["/find --session 0194-main quince", "/find quince"])).map(textOf);
+	expect(ofMain).toBe(
 		"Nothing found for quince in this session. Not searched: tool calls and their output, thinking, entries of " +
-			"extensions, 1 session of its subagents.\n",
+			"extensions, 1 session of its subagents.",
 	);
-	expect((await print(at, "/find quince")).stdout).toMatch(
-		/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/,
-	);
+	expect(ofAll).toMatch(/^0194-main {2}Bake something {2}.*\n {2}↳ 0194-helper {2}Look for the quince {2}/);
 });
 
 // Regression: because of four lines of help and three empty lines, a screen of 24 lines showed four hits, one of 12
 // lines a hit without its session, and one of 8 lines no hit.
-test.each([
-	{ rows: 24, columns: 80, hits: 9 },
-	{ rows: 12, columns: 80, hits: 3 },
-	{ rows: 8, columns: 30, hits: 3 },
-])("a terminal of $columns by $rows shows $hits hits", async ({ rows, columns, hits }) => {
+test("a small terminal shows as many hits as it can", async () => {
 	const at = await world();
 	for (let n = 0; n < 6; n++)
 		put(at, `0194-${n}`, [
@@ -162,14 +160,22 @@ test.each([
 			...Array.from({ length: 3 }, (_, m) => said(`e${m}`, "a", assistant(`quince ${n} ${m}\nsecond\nthird\nfourth`))),
 		]);
 	const terminal = await inTerminal(at);
-	terminal.resize(columns, rows);
-	await terminal.enter("/find quince");
-	const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
-	expect(screen.match(/^[› ].* quince \d \d/gm)).toHaveLength(hits);
-	for (let n = 0; n < 17; n++) terminal.press("Down");
-	// However few lines there are, the title is shown, and no line is empty.
-	await terminal.shows(/› .*quince 0 0/, /^About 0/m);
-	expect(terminal.screen()).not.toMatch(/\n\n/);
+	for (const { rows, columns, hits } of [
+		{ rows: 24, columns: 80, hits: 9 },
+		{ rows: 12, columns: 80, hits: 3 },
+		{ rows: 8, columns: 30, hits: 3 },
+	]) {
+		terminal.resize(columns, rows);
+		await terminal.enter("/find quince");
+		const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
+		expect(screen.match(/^[› ].* quince \d \d/gm), `${columns} by ${rows}`).toHaveLength(hits);
+		for (let n = 0; n < 17; n++) terminal.press("Down");
+		// However few lines there are, the title is shown, and no line is empty.
+		await terminal.shows(/› .*quince 0 0/, /^About 0/m);
+		expect(terminal.screen()).not.toMatch(/\n\n/);
+		terminal.press("Escape");
+		await terminal.shows(closed);
+	}
 });
 
 // Regression: only hits were marked, and a word with a colour in it was not found.
@@ -196,14 +202,14 @@ test("unknown options are refused, and pasted lines are words", async () => {
 	const at = await world();
 	fill(at);
 	const usage = "Usage: /find [--all] [--no-subagents] [--session ID] [--] words";
-	for (const [text, told] of [
-		["--al x", `There is no option --al. ${usage}`],
-		["", usage],
-		["--session", `--session needs the beginning of a session id. ${usage}`],
-	]) {
-		expect(await print(at, `/find ${text}`.trim())).toMatchObject({ code: 1, stdout: `${told}\n` });
-	}
-	expect((await print(at, "/find -- --al x")).stdout).toContain("Nothing found for --al x");
+	const unknown = `There is no option --al. ${usage}`;
+	expect(await print(at, "/find --al x")).toMatchObject({ code: 1, stdout: `${unknown}\n` });
+	expect(await notices(at, ["/find --al x", "/find", "/find --session", "/find -- --al x"])).toMatchObject([
+		{ notifyType: "error", message: unknown },
+		{ notifyType: "error", message: usage },
+		{ notifyType: "error", message: `--session needs the beginning of a session id. ${usage}` },
+		{ notifyType: "info", message: expect.stringContaining("Nothing found for --al x") },
+	]);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find --al x");
 	await terminal.shows("There is no option --al.");
@@ -227,13 +233,13 @@ test("today is the day of the clock, not 24 hours", async () => {
 
 test("previews leave no session file open", async () => {
 	const at = await world();
-	for (let n = 0; n < 12; n++)
+	for (let n = 0; n < 6; n++)
 		put(at, `0194-${n}`, [said("a", null, user(`Question ${n}`)), said("b", "a", assistant(`quince answer ${n}`))]);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
-	await terminal.shows("12 hits in 12 sessions");
+	await terminal.shows("6 hits in 6 sessions");
 	// The file that was written last comes first.
-	for (let n = 10; n >= 0; n--) {
+	for (let n = 4; n >= 0; n--) {
 		terminal.press("Down");
 		await terminal.shows(new RegExp(`─\n *quince answer ${n}$`, "m"));
 	}
@@ -262,13 +268,11 @@ test.each([
 	await terminal.shows(closed);
 	await terminal.enter("/costs");
 	await terminal.shows(`1 session in ${dir}; 0 model calls`);
-	expect((await print(at, "/find quince", options)).stdout).toContain(
-		`Searched: the sessions of this project in ${dir}.`,
-	);
-	expect((await print(at, "/find --all crust", options)).stdout).toMatch(
-		`Nothing found for crust in all sessions in ${dir}. `,
-	);
-	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
+	expect((await notices(at, ["/find quince", "/find --all crust", "/costs"], options)).map(textOf)).toEqual([
+		expect.stringContaining(`Searched: the sessions of this project in ${dir}.`),
+		expect.stringContaining(`Nothing found for crust in all sessions in ${dir}. `),
+		expect.stringContaining(`in ${dir}; `),
+	]);
 });
 
 test("/find shows sessions in the order of pi-sessions search", async () => {
@@ -286,18 +290,9 @@ test("/find shows sessions in the order of pi-sessions search", async () => {
 	run(command[0] as string, "list");
 	const searched = order(run(...command));
 	expect(searched).toEqual(["quince of 10", "quince of 20", "quince of 30"]);
-	expect(order((await print(at, "/find quince")).stdout)).toEqual(searched);
 	const terminal = await inTerminal(at);
 	await terminal.enter("/find quince");
 	expect(order(await terminal.shows("3 hits in 3 sessions"))).toEqual(searched);
-});
-
-test("texts of sessions send no escape sequences to the terminal", async () => {
-	const at = await world();
-	fill(at);
-	const terminal = await inTerminal(at);
-	await terminal.enter("/find --all elsewhere");
-	await terminal.shows("1 hit in 1 session", "quince \\u202e elsewhere");
 });
 
 test("the user's own keys move, and close", async () => {
@@ -317,48 +312,36 @@ test("the user's own keys move, and close", async () => {
 	await terminal.shows(closed);
 });
 
-test.each([{ hooked: false }, { hooked: true }])(
-	"in print, JSON and RPC mode /find answers in text (hooked: $hooked)",
-	async ({ hooked }) => {
-		const at = await world();
-		fill(at);
-		const printed = await print(at, "/find quince", { hooked });
-		expect(printed).toMatchObject({ code: 0 });
-		expect(printed.stdout).toMatch(
-			/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/,
-		);
-		expect(printed.stdout).not.toContain("0194-there");
-		expect((await print(at, "/find --all quince elsewhere", { hooked })).stdout).toContain("quince \\u202e elsewhere");
-		expect((await print(at, "/find nowhere", { hooked })).stdout).toBe(
-			"Nothing found for nowhere in the sessions of this project; /find --all searches all sessions. Not searched: tool calls and their output, thinking, entries of extensions.\n",
-		);
-		expect((await print(at, "/find", { hooked })).stdout).toMatch(/^Usage: \/find /);
-		const json = await print(at, "/find crust", { hooked, args: ["--mode", "json"] });
-		const lines = json.stdout
-			.trim()
-			.split("\n")
-			.map((line) => JSON.parse(line) as Json);
-		expect(lines).toContainEqual({
-			type: "extension_message",
-			extension: "pi-session-native",
-			text: expect.stringContaining("And the crust?"),
-		});
-		await inRpc(
-			at,
-			async (client) => {
-				await client.send({ type: "prompt", message: "/find crust" });
-				// The answer comes before the command's end.
-				const notified = client.records.find(
-					(record: Json) => record.type === "extension_ui_request" && record.method === "notify",
-				);
-				expect(notified).toMatchObject({ message: expect.stringContaining("And the crust?") });
-				// It reports its work until the work is done.
-				const statuses = client.records
-					.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native")
-					.map(({ statusText }: Json) => statusText);
-				expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
-			},
-			{ hooked },
-		);
-	},
-);
+test("in print, JSON and RPC mode /find prints text", async () => {
+	const at = await world();
+	fill(at);
+	const printed = await print(at, "/find quince");
+	expect(printed).toMatchObject({ code: 0 });
+	expect(printed.stdout).toMatch(
+		/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/,
+	);
+	expect(printed.stdout).not.toContain("0194-there");
+	const json = await print(at, "/find crust", { args: ["--mode", "json"] });
+	const lines = json.stdout
+		.trim()
+		.split("\n")
+		.map((line) => JSON.parse(line) as Json);
+	expect(lines).toContainEqual({
+		type: "extension_message",
+		extension: "pi-session-native",
+		text: expect.stringContaining("And the crust?"),
+	});
+	await inRpc(at, async (client) => {
+		await client.send({ type: "prompt", message: "/find crust" });
+		// It reports its work until the work is done.
+		const statuses = client.records
+			.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native")
+			.map(({ statusText }: Json) => statusText);
+		expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
+	});
+	expect((await notices(at, ["/find crust", "/find --all quince elsewhere", "/find nowhere"])).map(textOf)).toEqual([
+		expect.stringContaining("And the crust?"),
+		expect.stringContaining("quince \\u202e elsewhere"),
+		"Nothing found for nowhere in the sessions of this project; /find --all searches all sessions. Not searched: tool calls and their output, thinking, entries of extensions.",
+	]);
+});

@@ -127,6 +127,25 @@ export async function inRpc(
 	}
 }
 
+/** What pi in RPC mode says of commands, a notice each. */
+export async function notices(at: World, commands: string[], options: PiOptions = {}): Promise<Json[]> {
+	const told: Json[] = [];
+	await inRpc(
+		at,
+		async (client) => {
+			for (const message of commands) {
+				const before = client.records.length;
+				await client.send({ type: "prompt", message });
+				// It comes before the command's end.
+				const isNotice = ({ type, method }: Json) => type === "extension_ui_request" && method === "notify";
+				told.push(client.records.slice(before).find(isNotice) ?? {});
+			}
+		},
+		options,
+	);
+	return told;
+}
+
 /** The package without its addon. */
 export function withoutAddon(at: World): string {
 	const copy = join(at.root, "package");
