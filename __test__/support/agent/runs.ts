@@ -204,8 +204,7 @@ const legible = (text: string) => text.replace(/([,{[])"/g, '$1\n"');
 
 /** Runs the scenario on both session managers and compares all observations, in order. */
 export async function sameOnBoth(scenario: Scenario, way: Way = WAYS[0]): Promise<void> {
-	const reference = await observe(way, false, scenario);
-	const ours = await observe(way, true, scenario);
+	const [reference, ours] = await Promise.all([observe(way, false, scenario), observe(way, true, scenario)]);
 	expect(reference.length).toBeGreaterThan(3);
 	for (const [index, seen] of reference.entries()) {
 		expect(ours[index]?.what).toBe(seen.what);
