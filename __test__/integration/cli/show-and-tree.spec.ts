@@ -155,7 +155,6 @@ describe("show", () => {
 			'{"not":"text"}',
 		])
 			expect(out).toContain(text);
-		for (const command of ["tree", "stats", "export"]) await good(at, [command]);
 		expect((await goodJson(at, ["show"])).entries).toEqual(odd.map((one) => JSON.parse(JSON.stringify(one))));
 	});
 });
@@ -287,6 +286,7 @@ describe("tree", () => {
 		const at = world();
 		const path = put(at, "s-none", []);
 		expect(await good(at, ["tree", path])).toBe("No entries yet\n");
+		expect(lines(await good(at, ["show", path]))[0]).toBe("(no name)");
 		const roots = put(at, "s-roots", [message("a", null, user("one root")), message("b", null, user("another"))]);
 		expect(lines(await good(at, ["tree", roots]))).toEqual(["├─○ a user one root", "● b user another ◀ leaf"]);
 	});
