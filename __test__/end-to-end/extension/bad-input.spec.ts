@@ -2,10 +2,9 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assistant, type Json, root, user } from "../../support/scratch.js";
-import { inRpc, inTerminal, put, said, stderrOf, withoutAddon, world } from "./pi.js";
-
-const closed = /^(?![\s\S]*Find {2}(?:this|all))/;
+import { assistant, root, user } from "../../support/scratch.js";
+import { closed } from "./find.js";
+import { inTerminal, notices, put, said, stderrOf, withoutAddon, world } from "./pi.js";
 
 test("an unwritable catalog hides no session", async () => {
 	const at = await world();
@@ -114,21 +113,8 @@ test("without the addon /find and /costs say what is missing", async () => {
 	await terminal.shows(/Warning: pi-session-native: \S/);
 	await terminal.enter("/costs");
 	await terminal.shows(/Warning: pi-session-native: [\s\S]*Warning: pi-session-native: /);
-	await inRpc(
-		at,
-		async (client) => {
-			for (const message of ["/find quince", "/costs"]) {
-				client.records.length = 0;
-				await client.send({ type: "prompt", message });
-				const notified = client.records.find((record: Json) => record.method === "notify");
-				expect(notified).toMatchObject({
-					notifyType: "warning",
-					message: expect.stringMatching(/^pi-session-native: \S/),
-				});
-			}
-		},
-		{ extension },
-	);
+	for (const notice of await notices(at, ["/find quince", "/costs"], { extension }))
+		expect(notice).toMatchObject({ notifyType: "warning", message: expect.stringMatching(/^pi-session-native: \S/) });
 });
 
 test("pi asks about a session whose directory is gone", async () => {

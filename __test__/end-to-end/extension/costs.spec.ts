@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { api, assistant, header, type Json, root, setEnv, text, user } from "../../support/scratch.js";
-import { inRpc, inTerminal, print, put, said, type World, world } from "./pi.js";
+import { inTerminal, notices, print, put, said, type World, world } from "./pi.js";
 
 const spent = (cost: number, model: string, cache = 0): Json =>
 	assistant("done", {
@@ -75,38 +75,35 @@ test("/costs --repository adds up the worktrees of this project", async () => {
 	expect((await print(at, "/find worktree")).stdout).toContain("0194-feature");
 });
 
-test.each([{ hooked: false }, { hooked: true }])(
-	"/costs shows a table for each grouping, a session with its subagents (hooked: $hooked)",
-	async ({ hooked }) => {
-		const at = await world();
-		fill(at);
-		const terminal = await inTerminal(at, { hooked });
-		await terminal.enter("/costs");
-		await terminal.shows(total, "DAY", /^› \d{4}-\d\d-\d\d +1 .* \$3\.00/m, "tab shows the next table");
-		terminal.press("Tab");
-		await terminal.shows("WEEK OF", /\d{4}-\d\d-\d\d +\d .* \$\d+\.00/m);
-		terminal.press("Tab");
-		await terminal.shows("MONTH", /\d{4}-\d\d +\d .* \$\d+\.00/m);
-		terminal.press("Tab");
-		await terminal.shows(
-			"MODEL",
-			/acme\/small +1 +1,000 +20 +3,000,000 +1,000,000 +\$7\.00$/m,
-			/acme\/large +2 +2,000 +40 +0 +0 +\$5\.00$/m,
-			/^ +total +3 .* \$12\.00$/m,
-		);
-		terminal.press("Tab");
-		await terminal.shows("PROJECT", /work +2 .* \$9\.00$/m, /\/other +1 .* \$3\.00$/m);
-		terminal.press("Tab");
-		await terminal.shows(
-			"SESSION",
-			/^› Plan the garden \(\+1 subagent\) +2 .* \$9\.00/m,
-			/\\u202eevil +1 .* \$3\.00/m,
-			"enter opens the session",
-		);
-		terminal.press("Escape");
-		await terminal.shows("scripted • medium");
-	},
-);
+test("/costs shows a table for each grouping", async () => {
+	const at = await world();
+	fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/costs");
+	await terminal.shows(total, "DAY", /^› \d{4}-\d\d-\d\d +1 .* \$3\.00/m, "tab shows the next table");
+	terminal.press("Tab");
+	await terminal.shows("WEEK OF", /\d{4}-\d\d-\d\d +\d .* \$\d+\.00/m);
+	terminal.press("Tab");
+	await terminal.shows("MONTH", /\d{4}-\d\d +\d .* \$\d+\.00/m);
+	terminal.press("Tab");
+	await terminal.shows(
+		"MODEL",
+		/acme\/small +1 +1,000 +20 +3,000,000 +1,000,000 +\$7\.00$/m,
+		/acme\/large +2 +2,000 +40 +0 +0 +\$5\.00$/m,
+		/^ +total +3 .* \$12\.00$/m,
+	);
+	terminal.press("Tab");
+	await terminal.shows("PROJECT", /work +2 .* \$9\.00$/m, /\/other +1 .* \$3\.00$/m);
+	terminal.press("Tab");
+	await terminal.shows(
+		"SESSION",
+		/^› Plan the garden \(\+1 subagent\) +2 .* \$9\.00/m,
+		/\\u202eevil +1 .* \$3\.00/m,
+		"enter opens the session",
+	);
+	terminal.press("Escape");
+	await terminal.shows("scripted • medium");
+});
 
 // Regression: Enter closed the table.
 test("enter opens the session of a row, and only that", async () => {
@@ -187,24 +184,13 @@ test("usage, stats and /costs show equal sums in every table", async () => {
 test("in print mode and RPC /costs prints text", async () => {
 	const at = await world();
 	fill(at);
-	expect((await print(at, "/costs project")).stdout).not.toContain("MODEL");
 	const told = "/costs does not know everything. Usage: /costs [--repository] [day|week|month|model|project|session]";
 	// Regression: it was an answer, with the status 0.
 	expect(await print(at, "/costs everything")).toMatchObject({ code: 1, stdout: `${told}\n` });
-	await inRpc(at, async (client) => {
-		const notified = async (message: string): Promise<Json | undefined> => {
-			const before = client.records.length;
-			await client.send({ type: "prompt", message });
-			return client.records
-				.slice(before)
-				.find((record: Json) => record.type === "extension_ui_request" && record.method === "notify");
-		};
-		expect(await notified("/costs model")).toMatchObject({
-			message: expect.stringContaining(total),
-			notifyType: "info",
-		});
-		expect(await notified("/costs everything")).toMatchObject({ message: told, notifyType: "error" });
-	});
+	const [ofModels, ofProjects, wrong] = await notices(at, ["/costs model", "/costs project", "/costs everything"]);
+	expect(ofModels).toMatchObject({ message: expect.stringContaining(total), notifyType: "info" });
+	expect(ofProjects?.message).not.toContain("MODEL");
+	expect(wrong).toMatchObject({ message: told, notifyType: "error" });
 });
 
 test("/costs counts files that are no sessions", async () => {
@@ -214,16 +200,6 @@ test("/costs counts files that are no sessions", async () => {
 	const { stdout } = await print(at, "/costs");
 	expect(stdout).toContain("Not added: 1 file or directory that cannot be read or is not a session.");
 	expect(stdout).not.toContain("pi-sessions");
-});
-
-test("a session that costs nothing, and no session at all, are shown as such", async () => {
-	const at = await world();
-	const terminal = await inTerminal(at);
-	await terminal.enter("/costs");
-	await terminal.shows("0 sessions; 0 model calls, $0.00");
-	terminal.press("Enter");
-	terminal.press("Escape");
-	await terminal.shows("scripted • medium");
 });
 
 // Regression: the number of rows was not shown, and at 40 columns numbers were cut.

@@ -119,32 +119,6 @@ test("a reload without the extension returns the class to pi", async () => {
 	expect(SessionManager.create).toBe(create);
 });
 
-test("the setting `sessions` leaves pi's class to pi", async () => {
-	const { create } = SessionManager;
-	const { events } = registered({ "pi-session-native": { sessions: false } });
-	await events.session_start?.({}, { mode: "tui", hasUI: true, ui: {} });
-	expect(SessionManager.create).toBe(create);
-	await events.session_shutdown?.({}, {});
-});
-
-test("an unexpected class stays pi's, which one line says", async () => {
-	const { list } = SessionManager;
-	SessionManager.list = async () => [];
-	const notify = vi.fn();
-	for (let session = 0; session < 2; session++) {
-		const { events } = registered();
-		await events.session_start?.({}, { mode: "tui", hasUI: true, ui: { notify } });
-		await events.session_shutdown?.({}, {});
-	}
-	SessionManager.list = list;
-	expect(notify.mock.calls).toEqual([
-		[
-			"pi-session-native: pi 1.6.0 runs on its own session manager, because SessionManager.list is not as expected",
-			"warning",
-		],
-	]);
-});
-
 test("a command of an ended session fails silently", async () => {
 	const { commands } = registered();
 	const stale = (): never => {
@@ -152,21 +126,4 @@ test("a command of an ended session fails silently", async () => {
 	};
 	const ctx = Object.defineProperties({}, { mode: { get: stale }, hasUI: { get: stale }, ui: { get: stale } });
 	await expect(commands.find?.handler("quince", ctx)).resolves.toBeUndefined();
-});
-
-test("a command that fails says why", async () => {
-	const { commands } = registered();
-	const notify = vi.fn();
-	const ctx = Object.defineProperties(
-		{ hasUI: true, ui: { notify } },
-		{
-			mode: {
-				get: () => {
-					throw new Error("no mode");
-				},
-			},
-		},
-	);
-	await commands.find?.handler("quince", ctx);
-	expect(notify).toHaveBeenCalledWith("pi-session-native: no mode", "warning");
 });
