@@ -60,7 +60,7 @@ describe("the session itself is not written over", () => {
 			"hard.jsonl",
 			`${dirname(source)}/../${dirname(source).split("/").at(-1)}/self.jsonl`,
 		]) {
-			for (const [command] of WAYS) {
+			for (const [command] of target === source ? WAYS : WAYS.slice(0, 1)) {
 				expect(await way(at, source, [command, target], "", "--force")).toMatchObject({
 					code: 1,
 					out: "",
@@ -220,7 +220,7 @@ describe("standard output that takes nothing", () => {
 	test("a full disk is an error of one line", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
-		for (const command of ["show", "tree", "stats", "list", "export", "show --json", "verify", "--help"]) {
+		for (const command of ["show", "list", "export", "show --json", "--help"]) {
 			const line = `'${process.execPath}' '${bin}' ${command} ${["list", "--help"].includes(command) ? "" : `'${source}'`} > /dev/full`;
 			const { code, err } = await runProgram("bash", ["-c", line], at);
 			const message = "Cannot write to standard output: ENOSPC: no space left on device, write";
