@@ -113,6 +113,19 @@ test("every example in the help runs", async () => {
 	}
 });
 
+// Regression: the page said that one command does all that CI does.
+test("the contributor's page names each command of CI", () => {
+	const commands = [...read(join(root, ".github/workflows/ci.yml")).matchAll(/^ {6}- run: (.*)$/gm)].map(
+		([, one]) => one as string,
+	);
+	expect(commands.length).toBeGreaterThan(8);
+	const page = textOf("CONTRIBUTING.md");
+	// On other machines `.ci/run` installs the system's packages.
+	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
+		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
+	}
+});
+
 describe("pages", () => {
 	/** The addon's loader needs it. */
 	const INTERNAL = ["__napiBindingTarget"];

@@ -19,8 +19,8 @@ import { parseTriple } from "@napi-rs/cli";
 import { type BuildOptions, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../support/cli.js";
-import { root } from "../../support/scratch.js";
-import { print, world } from "../extension/pi.js";
+import { root, user } from "../../support/scratch.js";
+import { print, put, said, world } from "../extension/pi.js";
 import { fakePi, moduleDir } from "../register/fake-pi.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -178,28 +178,10 @@ describe("the platform packages", () => {
 		}
 	});
 
-	test("are looked for by the loader, each by its name", () => {
-		const loader = readFileSync(join(root, "index.js"), "utf8");
-		for (const name of platforms) expect(loader).toContain(`require('pi-session-native-${name}')`);
-	});
-
 	test("contain the addon and its licenses", () => {
 		const addon = `pi-session-native.${here}.node`;
 		expect(platform.files).toEqual(["LICENSE", "README.md", "THIRD_PARTY_NOTICES.md", "package.json", addon]);
 	});
-});
-
-// Regression: the page said that one command does all that CI does.
-test("the contributor's page names each command of CI", () => {
-	const commands = [
-		...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm),
-	].map(([, one]) => one as string);
-	expect(commands.length).toBeGreaterThan(8);
-	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
-	// On other machines `.ci/run` installs the system's packages.
-	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
-		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
-	}
 });
 
 describe("the main package", () => {
@@ -215,6 +197,9 @@ describe("the main package", () => {
 			manifest.main,
 			manifest.types,
 			...Object.values(manifest.bin),
+			...manifest.pi.extensions,
+			manifest.pi.image,
+			"skills/session-search/SKILL.md",
 			...Object.values(manifest.exports).flatMap((one) =>
 				typeof one === "string" ? [one] : Object.values(one as object),
 			),
@@ -232,13 +217,14 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 	const node = (...args: string[]) => run("node", args, dir);
 
-	test("nothing compiles it, and other platforms are skipped", async () => {
+	test("nothing compiles it, other platforms and pi are skipped", async () => {
 		for (const tool of ["cargo", "rustc", "cc"]) {
 			expect((await run("sh", ["-c", `command -v ${tool}`], dir)).code, tool).not.toBe(0);
 		}
 		for (const name of platforms) if (name !== here) expect(asked).toContain(`pi-session-native-${name}`);
 		const installed = readdirSync(join(dir, "node_modules")).filter((name) => name.startsWith("pi-session-native"));
 		expect(installed.sort()).toEqual(["pi-session-native", `pi-session-native-${here}`]);
+		expect(existsSync(join(dir, "node_modules/@earendil-works"))).toBe(false);
 		expect(readdirSync(join(dir, "node_modules/pi-session-native")).some((name) => name.endsWith(".node"))).toBe(false);
 	});
 
@@ -294,15 +280,11 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(stderr).toMatch(/^pi-session-native: (no pi is installed|Node \S+ cannot run a pi)/);
 	});
 
-	test("its declarations are found by TypeScript", async () => {
-		writeFileSync(
-			join(dir, "use.mts"),
-			`import { SessionManager, type SessionEntry } from "pi-session-native";\nexport const entries: SessionEntry[] = SessionManager.inMemory("/x").getEntries();\n`,
-		);
-		const compilerOptions = { noEmit: true, strict: true, module: "nodenext", target: "es2022", types: [] };
-		writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.mts"] }));
-		const { code, stdout } = await node(join(root, "node_modules/typescript/bin/tsc"));
-		expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+	test("pi finds sessions with its extension", async () => {
+		const at = await world();
+		put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
+		const extension = join(dir, "node_modules/pi-session-native");
+		expect((await print(at, "/find quince", { extension })).stdout).toContain("Quince pie");
 	});
 });
 
@@ -338,14 +320,12 @@ test("a dry run of a release packs packages that work", async () => {
 	expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8"))).toEqual(manifest);
 });
 
-test("it installs beside any pi, and installs none", async () => {
+test("it installs beside any pi", async () => {
 	// `pi.d.ts` imports types from pi, and package managers show pi only to a package that names it.
 	const name = "@earendil-works/pi-coding-agent";
 	expect(manifest.peerDependencies[name]).toBe("*");
 	for (const peer of Object.keys(manifest.peerDependencies))
 		expect(manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true });
-	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
-	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
 	const [pi] = pack(fakePi(join(scratch, "pi")));
 	const dir = await project("with-pi", pi?.tarball as string, main.tarball, platform.tarball, ...dependencies);
 	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
@@ -436,30 +416,25 @@ describe("a clone packed for a program", () => {
 	});
 
 	// Regression: with a link in node_modules all types of `pi-session-native/pi` were `any`.
-	test.each(["pi-session-native", "pi-session-native/pi"])("%s rejects an unknown method by its types", (entry) => {
-		const program = (call: string) =>
-			`import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
-		const check = (call: string): string => {
-			writeFileSync(join(dir, "program.mts"), program(call));
-			const tsc = join(root, "node_modules/typescript-native/bin/tsc");
-			const flags = [
-				"--noEmit",
-				"--strict",
-				"--skipLibCheck",
-				"--exactOptionalPropertyTypes",
-				"--target",
-				"es2022",
-				"--module",
-				"nodenext",
-				"--types",
-				"node",
-			];
-			return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
-		};
-		expect(check("manager.onAppend(() => {})")).toBe("");
-		expect(check("manager.thisDoesNotExist(1)")).toMatch(
-			/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/,
-		);
-		expect(check("manager.appendMessage(1)")).toContain("error TS");
+	test("both entries reject an unknown method by their types", () => {
+		const program = (entry: string) =>
+			[
+				`import { SessionManager } from "${entry}";`,
+				"const manager = SessionManager.inMemory();",
+				...["manager.onAppend(() => {});", "manager.thisDoesNotExist(1);", "manager.appendMessage(1);"],
+			].join("\n");
+		writeFileSync(join(dir, "own.mts"), program("pi-session-native"));
+		writeFileSync(join(dir, "for-pi.mts"), program("pi-session-native/pi"));
+		const tsc = join(root, "node_modules/typescript-native/bin/tsc");
+		const options = "--noEmit --strict --skipLibCheck --exactOptionalPropertyTypes --pretty false";
+		const args = [...options.split(" "), "--target", "es2022", "--module", "nodenext", "--types", "node"];
+		const run = spawnSync(process.execPath, [tsc, ...args, "own.mts", "for-pi.mts"], { cwd: dir, encoding: "utf8" });
+		for (const file of ["own", "for-pi"]) {
+			const said = run.stdout.split("\n").filter((line) => line.startsWith(`${file}.mts`));
+			expect(said).toEqual([
+				expect.stringMatching(/\(4,.*error TS2339: Property 'thisDoesNotExist' does not exist on type/),
+				expect.stringMatching(/\(5,.*error TS/),
+			]);
+		}
 	});
 });
