@@ -38,7 +38,7 @@ describe("the generated session", () => {
 	});
 
 	test("has no U+2028 and no U+2029", () => {
-		for (const [at, kind] of [[], ["--sizes", "small"], ["--wide", "1"], ["--images", "0.5"]].entries()) {
+		for (const [at, kind] of [[], ["--images", "0.5"]].entries()) {
 			const { bytes } = generated("--bytes", String(4 << 20), "--seed", String(at + 1), ...kind);
 			for (const separator of ["\u2028", "\u2029"]) {
 				expect(bytes.includes(separator)).toBe(false);
@@ -77,32 +77,7 @@ test("a case is measured on both sides", () => {
 	for (const name of names) expect(stdout).toContain(name);
 });
 
-test("starts of pi and of an application are measured", () => {
-	const json = join(scratch(), "starts.json");
-	const { status, stdout, stderr } = run(
-		"run.mjs",
-		"--cases",
-		"start-version,start-native,start-0.87.1,start-application",
-		"--rounds",
-		"1",
-		"--json",
-		json,
-	);
-	expect(stderr + stdout).not.toContain("Failed");
-	expect(status).toBe(0);
-	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
-	expect(rows.map((row: Json) => row.case)).toEqual([
-		"start-version",
-		"start-native-version",
-		"start-0.87.1",
-		"start-application",
-	]);
-	for (const { pi, ours } of rows) for (const time of [pi, ours]) expect(time).toBeGreaterThan(0);
-	// The memory of a process that still runs, if the system tells.
-	if (process.platform === "linux") expect(raw["start-0.87.1"].rounds[0].ours.peak).toBeGreaterThan(1 << 20);
-});
-
-test("commands of pi-sessions are measured, alone and against another checkout", () => {
+test("commands of pi-sessions are measured", () => {
 	const alone = run("cli.mjs", "--quick", "--rounds", "1");
 	expect([alone.status, alone.stderr]).toEqual([0, ""]);
 	expect(
@@ -113,12 +88,6 @@ test("commands of pi-sessions are measured, alone and against another checkout",
 	).toEqual(
 		["stats of 4 MiB", "show of 4 MiB", "show --limit 100 of 4 MiB", "tree of 4 MiB"].map((name) => `| ${name} | T |`),
 	);
-	const both = run("cli.mjs", "--cases", "tree of 4", "--rounds", "1", "--against", root);
-	expect(both.stdout).toMatch(/\| tree of 4 MiB \| [\d.]+ m?s \| [\d.]+ m?s \| [\d.]+× \|\n$/);
-	expect(run("cli.mjs", "--cases", "tree of 4 TB")).toMatchObject({
-		status: 2,
-		stderr: expect.stringContaining("No such case: tree of 4 TB. There are: stats --all without catalog"),
-	});
 });
 
 // Regression: one fast round of eleven sufficed for a start, and no figure existed for a first start or the extension.

@@ -106,16 +106,13 @@ test("a compiler that does not run is a difference", () => {
 });
 
 test("tests that fail or do not run are differences", () => {
-	const spec = (title: string): string[] => ["__test__/unit/contract/exact-values.spec.ts", "-t", title];
-	expect(runTests(referencePackage, spec("no title"))).toEqual({
+	expect(runTests(referencePackage, ["__test__/unit/contract/exact-values.spec.ts", "-t", "no title"])).toEqual({
 		passed: 0,
 		differences: ["no test has this version in its name"],
 	});
 	expect(runTests(referencePackage, ["--no-such-option"]).differences).toEqual([
 		expect.stringMatching(/^the tests did not run: /),
 	]);
-	const { passed, differences } = runTests(referencePackage, spec(""));
-	expect({ isSome: passed > 0, differences }).toEqual({ isSome: true, differences: [] });
 });
 
 const HEAD =
