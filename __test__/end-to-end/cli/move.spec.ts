@@ -272,7 +272,7 @@ test("a private rule by a link needs --force with --yes", async () => {
 	expect(existsSync(main)).toBe(true);
 });
 
-testWith("pipes")("settings in a pipe or a device end no move and are not read", async () => {
+testWith("pipes")("a move ignores settings in a pipe or a device", async () => {
 	const { at, from } = renamed();
 	const file = join(at.agent, "session-store.json");
 	for (const make of [() => execFileSync("mkfifo", [file]), () => symlinkSync("/dev/zero", file)]) {

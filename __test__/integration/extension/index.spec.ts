@@ -34,7 +34,7 @@ function registered(settings: unknown = {}) {
 }
 
 // Regression: the name was shown as it is.
-test("an unknown setting is shown without control characters and direction marks", async () => {
+test("an unknown setting is shown without control and direction characters", async () => {
 	const ctx = { mode: "tui", hasUI: true, ui: { notify: vi.fn() } };
 	const { events } = registered({ "pi-session-native": { "a\u009b31m\u202eb": true } });
 	await events.session_start?.({ reason: "startup" }, ctx);
