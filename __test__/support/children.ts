@@ -1,5 +1,7 @@
-// Processes that use the module. Tests watch and kill them, or start many.
+// Processes and threads that use the module. Tests watch and kill them, or start many.
 import { type ChildProcess, spawn } from "node:child_process";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+import { scriptFile } from "./runtime.js";
 import { LOAD } from "./scratch.js";
 
 /** Starts a process that runs `script` with `SessionManager` and its arguments as `args`. */
@@ -68,4 +70,18 @@ export async function runTogether(scripts: readonly { script: string; args: read
 	await Promise.all(children.map((child) => saying(child, "ready")));
 	for (const child of children) child.stdin?.end("\n");
 	return (await Promise.all(ends)).map((end) => ({ ...end, lines: end.lines.filter((line) => line !== "ready") }));
+}
+
+/** Runs a script with `parentPort` and `workerData` in a thread, or a file with it. Returns the last message that it posts. */
+export function inThread(script: string, options: WorkerOptions = {}, isFile = false): Promise<any> {
+	const code = `const { parentPort, workerData } = require("node:worker_threads");\n${LOAD}\n${script}`;
+	return new Promise((resolve, reject) => {
+		const worker = isFile ? new Worker(scriptFile(code), options) : new Worker(code, { ...options, eval: true });
+		let posted: unknown;
+		worker.on("message", (value) => (posted = value));
+		worker.on("error", reject);
+		worker.on("exit", (exit) =>
+			exit === 0 && posted !== undefined ? resolve(posted) : reject(new Error(`exit code ${exit}`)),
+		);
+	});
 }

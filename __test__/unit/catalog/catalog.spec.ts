@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import type { SearchHit } from "../../../index.js";
+import { inThread } from "../../support/children.js";
 import { api, LOAD, lockedOut, modeOf, ownAgent, scratch, setEnv, snapshot } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 import {
@@ -55,11 +56,8 @@ test("the environment moves it or turns it off", async () => {
 	expect(existsSync(elsewhere)).toBe(true);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const own = join(scratch(), "workers.db");
-	const source = `${LOAD}
-		SessionManager.listAll().then((list) => require("node:worker_threads").parentPort.postMessage(list.length));`;
-	const worker = new Worker(source, { eval: true, env: { ...process.env, PI_SESSION_NATIVE_CATALOG: own } });
-	expect(await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject))).toBe(12);
-	await worker.terminate();
+	const script = "SessionManager.listAll().then((list) => parentPort.postMessage(list.length));";
+	expect(await inThread(script, { env: { ...process.env, PI_SESSION_NATIVE_CATALOG: own } })).toBe(12);
 	expect(existsSync(own)).toBe(true);
 });
 

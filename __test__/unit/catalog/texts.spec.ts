@@ -24,10 +24,14 @@ async function mixed(): Promise<AgentDir> {
 	return at;
 }
 
+/** The texts of pi's list, by session. */
+const textsOfPi = async () =>
+	new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+
 test("all texts in any order are pi's", async () => {
 	await mixed();
 	const ours = await SessionManager.listAll();
-	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const want = await textsOfPi();
 	expect(want.size).toBe(60);
 	for (const order of [
 		(list: typeof ours) => list,
@@ -49,7 +53,7 @@ test(`each text is the listed one or none (seed ${seed})`, async () => {
 	const at = await mixed();
 	for (let round = 0; round < 30; round++) {
 		const list = await SessionManager.listAll();
-		const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+		const want = await textsOfPi();
 		expect(list.length).toBe(want.size);
 		const touched = new Set<string>();
 		for (let n = 0; n < list.length; n++) {
@@ -106,7 +110,7 @@ test("the next list has no old text of changed files", async () => {
 
 test("other threads read the same texts as the getter", async () => {
 	const at = await mixed();
-	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const want = await textsOfPi();
 	const list = await SessionManager.listAll();
 	const [shown, given] = [list[3], list[4]] as [(typeof list)[number], (typeof list)[number]];
 	expect(shown.allMessagesText).toBe(want.get(shown.id));
@@ -121,7 +125,7 @@ test("other threads read the same texts as the getter", async () => {
 // Regression: each new list in /resume read all texts again.
 test("a text is read once while its file is unchanged", async () => {
 	const at = await mixed();
-	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const want = await textsOfPi();
 	const first = await SessionManager.listAll();
 	await SessionManager.readTexts(first.slice(0, 40));
 	for (const info of first.slice(40)) expect(info.allMessagesText).toBe(want.get(info.id));
@@ -151,7 +155,7 @@ test("texts are released with the lists that contain them", async () => {
 test("an aborted readTexts leaves the texts to be read later", async () => {
 	await mixed();
 	const list = await SessionManager.listAll();
-	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const want = await textsOfPi();
 	const reason = new Error("closed");
 	const controller = new AbortController();
 	const reading = SessionManager.readTexts(list, controller.signal);

@@ -1,8 +1,8 @@
 // The clock, the environment and the working directory are JavaScript's. A process ends when it should.
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { expect, test, vi } from "vitest";
+import { inThread } from "../../support/children.js";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
 import {
 	api,
@@ -62,17 +62,6 @@ test("the working directory is asked for when it is needed", () => {
 	}
 });
 
-/** The message that a worker with this body posts. */
-function inWorker(body: string, workerData: unknown): Promise<any> {
-	const code = `const { parentPort, workerData } = require("node:worker_threads");${LOAD}${body}`;
-	return new Promise((resolve, reject) => {
-		const worker = new Worker(code, { eval: true, workerData });
-		worker.once("message", resolve);
-		worker.once("error", reject);
-		worker.once("exit", (exit) => reject(new Error(`the worker ended with ${exit} and said nothing`)));
-	});
-}
-
 test("a worker has its own environment and working directory", async () => {
 	const [main, own, cwd] = [scratch(), scratch(), scratch()];
 	setEnv({ PI_CODING_AGENT_DIR: main });
@@ -84,7 +73,7 @@ test("a worker has its own environment and working directory", async () => {
 		SessionManager.list(".").then((list) => parentPort.postMessage({
 			cwd: manager.getCwd(), dir: manager.getSessionDir(), file: manager.getSessionFile(), texts: list.map((one) => one.firstMessage),
 		}));`;
-	const said = await inWorker(body, { own, cwd });
+	const said = await inThread(body, { workerData: { own, cwd } });
 	expect(said).toMatchObject({ cwd, dir: join(own, "sessions", dirName(cwd)), texts: ["from a worker"] });
 	expect(jsonLines(said.file)).toHaveLength(2);
 	expect(api.getDefaultSessionDir("/x")).toBe(join(main, "sessions", dirName("/x")));

@@ -1,39 +1,19 @@
 // Several managers in several threads: each on its own session, and all on one session to which they append.
 import { readFileSync } from "node:fs";
-import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { scriptFile } from "../../support/runtime.js";
-import { api, header, jsonLines, LOAD, message, scratch, user, writeSession } from "../../support/scratch.js";
+import { inThread } from "../../support/children.js";
+import { api, header, jsonLines, message, scratch, user, writeSession } from "../../support/scratch.js";
 
 const THREADS = 4;
 const ROUNDS = 60;
-const load = `
-	const { parentPort, workerData } = require("node:worker_threads");
-	${LOAD}
-	const say = (content) => ({ role: "user", content, timestamp: 1 });`;
-
-/** Starts a thread with this code, from a text or a file. Returns the message that it posts. */
-function inThread(code: string, workerData: unknown, how: "text" | "file" = "text"): Promise<any> {
-	return new Promise((resolve, reject) => {
-		const worker =
-			how === "text"
-				? new Worker(load + code, { eval: true, workerData })
-				: new Worker(scriptFile(load + code), { workerData });
-		let said: unknown;
-		worker.on("message", (value) => (said = value));
-		worker.on("error", reject);
-		worker.on("exit", (exit) =>
-			exit === 0 && said !== undefined ? resolve(said) : reject(new Error(`exit code ${exit}`)),
-		);
-	});
-}
+const SAY = 'const say = (content) => ({ role: "user", content, timestamp: 1 });';
 
 const each = <T>(work: (index: number) => Promise<T>) =>
 	Promise.all(Array.from({ length: THREADS }, (_, index) => work(index)));
 
 test.each(["text", "file"] as const)("threads made of %s keep several sessions each", async (how) => {
 	const dir = scratch();
-	const code = `
+	const code = `${SAY}
 		const managers = [0, 1, 2].map((n) => SessionManager.create("/x", workerData.dir, { id: "t" + workerData.index + "." + n }));
 		for (let round = 0; round < ${ROUNDS}; round++) {
 			for (const manager of managers) {
@@ -45,7 +25,7 @@ test.each(["text", "file"] as const)("threads made of %s keep several sessions e
 			file: manager.getSessionFile(), count: manager.getEntryCount(), branch: manager.getBranch().length,
 			prompt: manager.buildSessionContext().messages.length,
 		})));`;
-	const said = (await each((index) => inThread(code, { dir, index }, how))).flat();
+	const said = (await each((index) => inThread(code, { workerData: { dir, index } }, how === "file"))).flat();
 	expect(said).toHaveLength(THREADS * 3);
 	for (const { file, count, branch, prompt } of said) {
 		expect({ count, branch, prompt }).toEqual({ count: ROUNDS, branch: 11, prompt: 11 });
@@ -61,11 +41,11 @@ test.each(["text", "file"] as const)("threads made of %s keep several sessions e
 
 test("threads that append to one session lose no line", async () => {
 	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
-	const code = `
+	const code = `${SAY}
 		const manager = SessionManager.open(workerData.file);
 		for (let round = 0; round < ${ROUNDS}; round++) manager.appendMessage(say(workerData.index + ":" + round + "x".repeat(500)));
 		parentPort.postMessage(manager.getEntryCount());`;
-	const counts = await each((index) => inThread(code, { file, index }));
+	const counts = await each((index) => inThread(code, { workerData: { file, index } }));
 	expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
 	const texts = jsonLines(file)
 		.slice(2)
@@ -93,7 +73,9 @@ test("a thread's end takes nothing from the others", async () => {
 		manager.getEntries();
 		SessionManager.listAll(workerData.dir).then((list) => parentPort.postMessage(list.length));`;
 	for (let round = 0; round < 5; round++) {
-		expect(await each(() => inThread(code, { dir, file: manager.getSessionFile() }))).toEqual([1, 1, 1, 1]);
+		expect(await each(() => inThread(code, { workerData: { dir, file: manager.getSessionFile() } }))).toEqual([
+			1, 1, 1, 1,
+		]);
 		manager.appendMessage(user(`after ${round}`));
 		expect(manager.getEntry(id)).toBe(entry);
 	}
