@@ -99,7 +99,7 @@ test("a private settings file may name the store", async () => {
 	});
 });
 
-// Regression: they were skipped without a word.
+// Regression: they were skipped without a message.
 test("a push names files that it does not store", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
@@ -120,9 +120,9 @@ test("a push names files that it does not store", async () => {
 		/old\.jsonl: .*open it once/,
 	].entries())
 		expect(told[index]).toMatch(why);
-	// A session that is named has nothing to do with the others.
+	// The result for a named session does not depend on the others.
 	expect((await run(laptop, ["push", ID])).err).toBe("");
-	// Of one that is named and cannot be stored it is told what is wrong with it.
+	// If a named session cannot be stored, the command says why.
 	const dir = dirname(file);
 	for (const [name, why] of [
 		["later", "install a newer"],
@@ -149,7 +149,7 @@ test("a named pull restores a deleted session file", async () => {
 	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
 });
 
-// Regression: the header of every session was asked for, of every project.
+// Regression: the headers of all sessions of all projects were requested.
 test("a short id asks for no headers of other sessions", async () => {
 	const bucket = await fakeBucket(() => 0);
 	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
@@ -158,7 +158,7 @@ test("a short id asks for no headers of other sessions", async () => {
 	const headers = async (...args: string[]) => {
 		bucket.asked.length = 0;
 		await good(at, args);
-		// The beginning may be an id.
+		// The argument may be the beginning of an id.
 		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
 	};
 	for (const args of [
@@ -181,7 +181,7 @@ test("a pull creates the directory that --dir names", async () => {
 	expect(readdirSync(join(laptop.cwd, "pulled"))).toHaveLength(1);
 });
 
-// Regression: a dry run said that everything was stored.
+// Regression: a dry run reported that everything was stored.
 test("pushing a named private session fails, even in dry runs", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
@@ -194,7 +194,7 @@ test("pushing a named private session fails, even in dry runs", async () => {
 				"is private and is not pushed: private in session-store.json lists the session, its directory",
 			),
 		});
-	// Regression: it said that everything was stored.
+	// Regression: it reported that everything was stored.
 	for (const args of [["push"], ["push", "--dry-run"]])
 		expect(await good(laptop, args)).toBe("Everything is stored, except 1 private session\n");
 	expect(await good(laptop, ["status", "--sessions"])).toContain("No sessions in ");
@@ -217,7 +217,7 @@ test("pulls and syncs accept the path of a session", async () => {
 	expect(linesIn(file)).toEqual(linesIn(pulled));
 });
 
-// Regression: git ran, and a warning came, for each working directory that has sessions here.
+// Regression: for each working directory with sessions here, git ran and a warning was printed.
 test("a named pull runs git for one directory only", async () => {
 	const { laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
@@ -264,7 +264,7 @@ test("a named unreadable session is reported as unreadable", async () => {
 		["sync", "s-1"],
 	])
 		expect(await run(desktop, args)).toEqual({ ...all, err: "" });
-	// Where the file is, the header is not needed.
+	// If the file exists, the header is not needed.
 	expect(await run(laptop, ["pull", "s-1"])).toMatchObject({ code: 0, out: "The store has nothing new\n" });
 	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({
 		code: 1,
@@ -300,7 +300,7 @@ test("no command waits for a drive that hangs", async () => {
 		projects: [{ project: "shop", toPush: [{ session: ID }] }],
 	});
 	for (const one of others) expect(one).toMatchObject({ err: expect.stringContaining(said), out: "" });
-	// What is said here is taken out here, too.
+	// The text is redacted on the machine where it was written.
 	expect(redacted).toMatchObject({
 		code: 1,
 		err: expect.stringContaining(said),
@@ -309,7 +309,7 @@ test("no command waits for a drive that hangs", async () => {
 	expect(readFileSync(file, "utf8")).not.toContain("hello");
 });
 
-// Regression: it said that it had changed, though nobody else had stored anything.
+// Regression: it reported a change, although no other machine had stored anything.
 test("a dry pull says that sessions may have changed", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);

@@ -1,4 +1,4 @@
-// Machines with a store in real servers, killed and cut off from them.
+// Machines with a store on real servers. They are killed and disconnected.
 import { onTestFinished, test } from "vitest";
 import { count } from "../../../../__test__/support/counts.mjs";
 import { startPostgres, startProxy, startS3, type TcpProxy } from "../support/servers.js";
@@ -6,7 +6,7 @@ import { killMachines } from "../support/store-kills.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20261122);
 
-/** A way through a proxy that cuts, halves, delays and swallows. */
+/** A connection through a proxy that cuts, splits, delays and drops data. */
 async function way(target: number, make: (port: number) => { address: string; server: object }) {
 	const proxy: TcpProxy = await startProxy(target);
 	onTestFinished(() => proxy.stop());

@@ -1,4 +1,4 @@
-// The extension in the real pi, on either session manager: two machines, one project.
+// The extension in the real pi, with both session managers: two machines, one project.
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -23,8 +23,8 @@ const filesIn = (dir: string) =>
 				.map((name) => join(dir, name))
 		: [];
 const LONG = { timeout: 300_000, interval: 50 };
-// A busy machine may need more than the two seconds that pi waits at its end. Then pi says so, and the process beside
-// it goes on.
+// On a busy machine the two seconds that pi waits at its end may be too short. Then pi says so, and the process beside
+// it continues.
 const STORED = expect.stringMatching(/^(|pi-sync: a part of this session is not stored yet\..*\n)$/);
 
 test.each(WAYS)("a session continues on another machine, on %s", async (_, options) => {
@@ -40,14 +40,14 @@ test.each(WAYS)("a session continues on another machine, on %s", async (_, optio
 	});
 	const [file] = filesIn(laptop.here) as [string];
 	const [head, ...entries] = entriesOf(file);
-	// All that was appended is stored.
+	// All appended entries are stored.
 	const stored = async () =>
 		(await loadAll(reader(address), head.id)).lines.map(({ line }) => JSON.parse(String(line)));
 	await vi.waitFor(async () => expect(await stored()).toEqual(entries), LONG);
 	expect((await reader(address).list()).sessions).toMatchObject([
 		{ session: head.id, project: "shop", hosts: ["laptop"] },
 	]);
-	// On the other machine it comes while another session is open there.
+	// The other machine receives it while another session is open there.
 	await inRpc(
 		desktop,
 		async (client) => {
@@ -66,7 +66,7 @@ test.each(WAYS)("a session continues on another machine, on %s", async (_, optio
 	});
 	const all = entriesOf(theirs).slice(1);
 	expect(all.length).toBeGreaterThan(entries.length);
-	// Back on the first one, it comes once pi has closed the session.
+	// The first machine receives it when pi has closed the session.
 	expect(await print(laptop, "So?", { ...options, args: ["--session", file], env: laptop.env })).toMatchObject({
 		code: 0,
 		stdout: "So it is\n",
@@ -98,7 +98,7 @@ test.each(WAYS)("an unreachable store delays only pi's end, on %s", async (_, op
 		stderr: expect.stringContaining("a part of this session is not stored yet"),
 	});
 	expect(existsSync(address)).toBe(false);
-	// Somebody who takes connections and says nothing.
+	// A server that accepts connections and never answers.
 	const silent = await listen(createServer(() => {}));
 	writeFileSync(
 		at.settings,
@@ -115,7 +115,7 @@ test.each(WAYS)("an unreachable store delays only pi's end, on %s", async (_, op
 		stderr: expect.stringContaining("a part of this session is not stored yet"),
 	});
 	expect(held.stderr).not.toContain("s3cret");
-	// What could not be stored is stored by a later start with the store.
+	// A later start with the store stores the entries that could not be stored.
 	renameSync(`${address}-away`, address);
 	writeFileSync(at.settings, JSON.stringify({ store: address, projects: { [at.work]: "shop" } }), { mode: 0o600 });
 	await inRpc(

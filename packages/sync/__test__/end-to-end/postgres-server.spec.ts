@@ -1,4 +1,4 @@
-// A PostgreSQL server: who makes the tables, who may use them, and how it is reached.
+// A PostgreSQL server: who creates the tables, who may use them, and how it is reached.
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,11 +77,11 @@ test("only the creation of the tables ignores the timeout", async () => {
 	).toMatchObject({ code: "unreachable" });
 });
 
-/** The server under an address that is not known to be this machine's. */
+/** The server under an address that is not a name of this machine. */
 const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
 
 describe.runIf(process.platform === "linux")("a server on another machine", () => {
-	// Regression: the password went over the network in plain text, and anybody could answer.
+	// Regression: the password was sent in plain text, and any server could answer.
 	test("needs encryption unless sslmode or PGSSLMODE disables it", async () => {
 		const schema = newSchema();
 		const refused = await failure(open(schema, "a", elsewhere(server.url())).list());
@@ -90,12 +90,12 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 			retryable: false,
 			message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable uses no encryption\)$/),
 		});
-		// The driver goes to the host that the parameter names, and to the last one of several.
+		// The driver connects to the host in the parameter, and to the last of several.
 		for (const more of ["?host=0.0.0.0", "?host=localhost&host=0.0.0.0"])
 			expect(
 				(await failure(open(schema, "a", server.url().replace("@127.0.0.1", "@localhost") + more).list())).message,
 			).toContain("does not support SSL connections");
-		// Regression: a parameter without a value was plain text.
+		// Regression: with a parameter without a value the connection was not encrypted.
 		for (const more of ["?sslmode=", "?ssl=", "?sslrootcert=", "?sslmode=disable&sslmode="])
 			expect((await failure(open(schema, "a", elsewhere(server.url()) + more).list())).message, more).toContain(
 				"does not support SSL connections",
@@ -171,7 +171,7 @@ test("the password may come from PGPASSFILE", async () => {
 	const refused = async (more: Record<string, string>) => {
 		const begun = performance.now();
 		const { code, err } = await run(world(), ["status", "--sessions", "--all"], { PI_SYNC_STORE: url, ...more });
-		// Regression: it ended when the server did not wait for the password any more, after a minute.
+		// Regression: it ended after a minute, when the server no longer waited for the password.
 		expect([code, performance.now() - begun < 30_000]).toEqual([1, true]);
 		return err;
 	};
@@ -230,8 +230,8 @@ describe("a store that cannot be used says why, and no password", () => {
 		expect(await failure(append(store, entries("b", 1)))).toMatchObject({ code: "read-only", retryable: false });
 	});
 
-	// Regression: tables of early clones failed with errors of SQL, or asked for a newer release, or for a newer
-	// pi-session-native; and the message asked to drop the schema without saying what is lost with it.
+	// Regression: tables of early clones led to SQL errors, or to messages that asked for a newer release of the wrong
+	// package. The message also asked to drop the schema without saying which data would be lost.
 	test.each([
 		[7, "newer-schema", "has layout 7, and this release reads only layout 6: install a newer pi-session-sync"],
 		[5, "unsupported", "CASCADE before you push: lines that no machine has any more are then lost"],

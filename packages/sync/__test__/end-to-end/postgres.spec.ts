@@ -33,7 +33,7 @@ test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run 
 	onTestFinished(() => client.end());
 	const schema = newSchema();
 	await run({ open: async (host) => new PostgresStore({ client, host, schema }) });
-	// It stays the caller's.
+	// The caller still owns it.
 	await new PostgresStore({ client, host: "a", schema }).close();
 	expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
 });
@@ -49,7 +49,7 @@ test("a comparison of 5,000 sessions needs one statement", async () => {
 	const store = new PostgresStore({ client: { query }, host: "b", schema });
 	const sync = new SessionSync({ store, address: server.url(), notes: path, dir: path, cwd: "/x", project: "shop" });
 	expect((await sync.compare({ list: await store.list({ project: "shop" }) })).items).toHaveLength(5000);
-	// The first one is for the layout of the tables.
+	// The first statement concerns the layout of the tables.
 	expect(asked).toHaveLength(2);
 });
 
@@ -83,7 +83,7 @@ test("a line that is redacted during its append is dropped", async () => {
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a1", "b1"]);
 });
 
-// Regression: redactions were compared only where the session's row was there when the append began.
+// Regression: redactions were compared only if the session's row existed when the append began.
 test("a line redacted while its session is created is dropped", async () => {
 	const schema = newSchema();
 	const [store, other] = [open(schema), open(schema, "b")];
@@ -137,7 +137,7 @@ test("a repaired row reaches machines that had skipped it", async () => {
 	await admin.query(`UPDATE ${schema}.entries SET line = $1 WHERE sequence = 2`, [entry("x")]);
 	expect(await b.again().pull()).toMatchObject([{ added: 1, problems: [] }]);
 	expect(readFileSync(b.file, "utf8")).toContain(text(entry("r"), entry("x"), entry("y")));
-	// All is as it should be: nothing is loaded again.
+	// Nothing has changed, so nothing is loaded again.
 	expect(await b.again().pull()).toEqual([]);
 });
 
@@ -149,7 +149,8 @@ test("a line that commits late reaches readers with older cursors", async () => 
 	const client = await transaction();
 	await append(new PostgresStore({ client, host: "late", schema }), entries("l", 1));
 	const second = append(open(schema, "b"), entries("b", 1));
-	// The second waits for the row: were it numbered and seen now, the late one would come before it unseen.
+	// The second waits for the row. If it got its number now and became visible, the late one would come before it
+	// unnoticed.
 	await untilBlocked();
 	expect((await reader.load(SESSION, cursor)).lines).toEqual([]);
 	await client.query("COMMIT");
@@ -225,7 +226,7 @@ test("wrong rows and headers are named and skipped", async () => {
 	});
 });
 
-// Regression: the server waited on for a client that was gone, once for each repetition.
+// Regression: for each repetition the server still waited for a client that was gone.
 test("an append that waits for a lock ends everywhere", async () => {
 	const schema = newSchema();
 	const store = open(schema, "a", server.url(), 1000);
@@ -255,7 +256,7 @@ describe("the way to the server", () => {
 	afterAll(() => proxy.stop());
 	const through = (schema: string, timeout?: number) => open(schema, "a", server.url({ port: proxy.port }), timeout);
 
-	/** Repeats what may be repeated: a pool notices a broken connection when it uses it. */
+	/** Repeats retryable calls, because a pool notices a broken connection only when it uses it. */
 	const persist = async <T>(work: () => Promise<T>, tries = 5): Promise<T> => {
 		try {
 			return await work();
@@ -276,7 +277,7 @@ describe("the way to the server", () => {
 		const schema = newSchema();
 		const [patient, impatient] = [open(schema), through(schema, 500)];
 		const { cursor } = await append(patient, entries("a", 1));
-		// However long the machine takes for it, its connection is there.
+		// However slow the machine is, its connection is kept.
 		await persist(() => impatient.load(SESSION), Infinity);
 		proxy.hold();
 		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({

@@ -43,7 +43,7 @@ test.each(WAYS)("/private stops storing and names stored lines, on %s", async (_
 	expect(await contentsOf(store, session)).not.toContain("4711");
 });
 
-// Regression: every word made the session private.
+// Regression: any argument made the session private.
 test("/private understands only on, off and status", async () => {
 	const address = join(emptyDirectory(), "store");
 	const at = await machine(address, [{ text: "Hello." }]);
@@ -62,7 +62,7 @@ test("/private understands only on, off and status", async () => {
 			await vi.waitFor(() => expect(notices(client)).toContain("info: This session is private"), LONG);
 			await says("/private off", "info: This session is not private");
 			expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toEqual([]);
-			// Its directory is private: the mark is not all.
+			// Its directory is private, too, not only the session itself.
 			writeFileSync(at.settings, JSON.stringify({ store: address, private: [at.work] }), { mode: 0o600 });
 			await client.send({ type: "prompt", message: "/private off" });
 			await vi.waitFor(() => expect(notices(client)).toContain("error: This session is still private"), LONG);
@@ -71,7 +71,7 @@ test("/private understands only on, off and status", async () => {
 	);
 });
 
-// Regression: only what was wrong with the file was said, and the exit code was 0.
+// Regression: only the error in the file was printed, and the exit code was 0.
 test("/private fails with exit code 1 if settings are unusable", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	chmodSync(at.settings, 0o644);
@@ -85,7 +85,7 @@ test("/private fails with exit code 1 if settings are unusable", async () => {
 	expect([marked.code, marked.stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
 });
 
-// Regression: "This session is NOT private", with exit code 1, after the session was made private.
+// Regression: after the session was made private, the message was "This session is NOT private", with exit code 1.
 test("/private works beside an unusable store address", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, JSON.stringify({ store: "mysql://me@host/db" }), { mode: 0o600 });
@@ -94,7 +94,7 @@ test("/private works beside an unusable store address", async () => {
 	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toHaveLength(1);
 });
 
-// Regression: it said that no store gets the session, and not that none is named.
+// Regression: it said that no store gets the session, but not that no store is configured.
 test("/private without a store counts for later stores", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, "{}", { mode: 0o600 });

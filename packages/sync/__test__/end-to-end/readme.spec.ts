@@ -1,4 +1,5 @@
-// The README's commands, in their order, as a reader types them. What needs a network or minutes is a function.
+// The README's commands, in their order, as a reader types them. Functions replace commands that need a network or
+// minutes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +12,7 @@ const ID = "0194aaaa-1111-7000-8000-000000000001";
 const README = readFileSync(join(root, "packages/sync/README.md"), "utf8");
 const blocks = (language: string) =>
 	[...README.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map(([, code]) => code as string);
-/** A clone is a link to this one, and the global folder of npm is a folder of the reader's. */
+/** A clone is a link to this clone, and npm's global folder is a folder of the reader. */
 const FUNCTIONS = `
 git() { if [ "$1" = clone ]; then ln -s '${root}' "$3"; else command git "$@"; fi; }
 npm() { case "$*" in
@@ -22,7 +23,8 @@ npm() { case "$*" in
 esac; }
 `;
 
-// Regression: the last line pushed the sessions of the clone, so nothing was stored, and it said "Everything is stored".
+// Regression: the last line pushed the sessions of the clone. So nothing was stored, but it printed "Everything is
+// stored".
 test("the set-up stores the project's sessions, and can be undone", async () => {
 	const home = scratch();
 	const agent = join(home, ".pi/agent");

@@ -15,7 +15,7 @@ describe.each([
 	["a bucket", inBucket],
 	["a directory", inDirectory],
 ])("%s", (_, start) => {
-	// Regression: the session was not found any more.
+	// Regression: the session was no longer found.
 	test("the command finishes an interrupted deletion", async () => {
 		const { address, env, open, backupOfLines, holds } = await start();
 		const at = team({ address, env }).laptop;
@@ -56,7 +56,7 @@ describe.each([
 	});
 });
 
-// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
+// Regression: the command with the store found nothing, and the next pull brought the secret back.
 test("the next command with the store finishes an offline redaction", async () => {
 	for (const next of [["push"], ["pull"], ["redact", SESSION, "--text", "hunter2"]]) {
 		const { store: path, laptop } = team();

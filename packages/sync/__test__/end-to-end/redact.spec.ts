@@ -37,7 +37,7 @@ const command = {
 
 test("a text leaves the session, its backups and copies", async () => {
 	const { at, file } = await redactsEverywhere(command);
-	// Regression: it did not say what is wrong with the replacement.
+	// Regression: it did not name the error in the replacement.
 	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "[redacted]", "--replacement", "hunter2"]);
 	expect([code, out]).toEqual([
 		1,
@@ -48,13 +48,14 @@ test("a text leaves the session, its backups and copies", async () => {
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 
-// Regression: the exit code was 0, and the second run said that nothing of it was left.
+// Regression: the exit code was 0, and the second run said that the text was gone.
 test("each run fails while the catalog cannot be cleaned", async () => {
 	await tellsOfTheCatalog(command);
 });
 
-// Regression: only folders with a session file were looked at, none but that of the session if it has the text no more,
-// none whose first file is a broken link, and a dry run did not name the temporary files.
+// Regression: only folders with a session file were searched. If the session no longer contained the text, only its own
+// folder was searched. A folder whose first file is a broken link was not searched, and a dry run did not name the
+// temporary files.
 test("temporary files of killed processes are removed everywhere", async () => {
 	const { laptop } = team();
 	const other = join(dirname(dirname(put(laptop, ID, [message("a", null, user("hello"))]))), "--other--");
@@ -66,17 +67,17 @@ test("temporary files of killed processes are removed everywhere", async () => {
 	expect(existsSync(left)).toBe(false);
 });
 
-// Regression: a dry run ended with 0, whatever failed, and no line counted the files.
+// Regression: a dry run always ended with 0, and no line counted the files.
 test("files without the text are counted, and are no failures", async () => {
 	await countsOtherFiles(command);
 });
 
-// Regression: they were counted as "without", because only copies of the redacted entries were looked for.
+// Regression: they were counted as "without", because only copies of the redacted entries were searched.
 test("files with the text in other entries are only named", async () => {
 	await countsOtherLines(command);
 });
 
-// Regression: the command ended with ELOOP or EACCES before it had redacted the session that was named.
+// Regression: the command ended with ELOOP or EACCES before it had redacted the named session.
 test("looping links and unreadable folders keep nothing from being redacted", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
@@ -91,7 +92,7 @@ test("looping links and unreadable folders keep nothing from being redacted", as
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 
-// Regression: they were not looked at, and nobody said so.
+// Regression: they were not searched, and no line said so.
 test("the command and pulls redact sessions of subagents", async () => {
 	const { laptop, desktop } = team();
 	const below = (path: string, name: string, lines: object[]) => {
@@ -127,7 +128,7 @@ test("the command and pulls redact sessions of subagents", async () => {
 	expect(await good(laptop, ["redact", ID, "--text", "swordfish"])).toContain(own);
 });
 
-// Regression: pi deletes only the file of a session, and its subagents' sessions were not looked at any more.
+// Regression: pi deletes only the file of a session. After that its subagents' sessions were not searched.
 test("subagents' sessions are redacted after their main session's deletion", async () => {
 	const { laptop } = team();
 	const secret = message("a", null, user(SECRET));
@@ -186,7 +187,7 @@ test("a deleted session keeps its file, and can be forked", async () => {
 		`deleted  ${ID} from ${store}; its files on machines stay\n`,
 	);
 	expect((await openDirectory(store, "reader").list()).sessions).toEqual([]);
-	// Regression: it said that no such session was stored.
+	// Regression: it reported that no such session was stored.
 	expect(await good(laptop, ["pull", ID])).toMatch(/^deleted from the store, its file stays .* {2}0194aaaa/);
 	expect(await run(machine("phone"), ["pull", ID])).toMatchObject({
 		code: 1,
@@ -207,7 +208,7 @@ test("a deleted session keeps its file, and can be forked", async () => {
 			`${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`,
 		);
 	}
-	// Regression: each push and sync of the project failed from then on, or named the session for ever.
+	// Regression: after that each push and sync of the project failed, or named the session for ever.
 	expect(await good(desktop, ["sync"])).toMatch(/^deleted from the store.* {2}0194aaaa\S+.*\n$/);
 	for (const at of [laptop, desktop])
 		for (const command of ["push", "pull", "sync"])
@@ -227,7 +228,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 		/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/,
 	);
 	await good(laptop, ["push"]);
-	// Regression: there was one to be pulled.
+	// Regression: status reported a session to pull.
 	expect(await good(laptop, ["status"])).toMatch(/shop: 1 stored session, \d+ B, by anna-laptop, last changed now\n$/);
 	const other = JSON.parse(await good(desktop, ["status", "--json"]));
 	expect(other).toMatchObject({
@@ -245,7 +246,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	});
 	expect(await good(desktop, ["status"])).toMatch(/, by anna-laptop, last changed now\n {2}1 session to be pulled\n/);
 	expect(await good(desktop, ["status", "--sessions"])).toMatch(/shop +anna-laptop +\d+ B +now/);
-	// What was held back.
+	// The lines that were not pushed.
 	writeSettings(laptop.agent, { secrets: true });
 	add(file, message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)));
 	expect((await run(laptop, ["push"])).code).toBe(1);
@@ -260,7 +261,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	await good(laptop, ["push"]);
 	expect(await good(laptop, ["status"])).not.toContain("failed");
 	writeSettings(laptop.agent, { private: [ID] });
-	// Regression: it was said to be never stored.
+	// Regression: status reported that it was never stored.
 	expect(await good(laptop, ["status"])).toContain(
 		`1 private session, stored before: pi-sync delete removes it from the store\n    ${ID}\n`,
 	);
@@ -277,7 +278,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	expect(await run(laptop, ["status"], away)).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
 });
 
-// Regression: it was said to have failed for ever, and the exit code was 1.
+// Regression: status reported a failure for ever, with exit code 1.
 test("errors of deleted sessions are not shown any more", async () => {
 	const { laptop } = team();
 	const [file, other] = [ID, FORK].map((id) => put(laptop, id, [message("a", null, user("hello"))]));
@@ -290,7 +291,7 @@ test("errors of deleted sessions are not shown any more", async () => {
 	rmSync(file as string);
 	await good(laptop, ["delete", FORK, "--yes"]);
 	expect(await good(laptop, ["status"])).not.toContain("failed");
-	// A push asks for it again.
+	// A push requests it again.
 	expect((await run(laptop, ["push"])).code).toBe(1);
 	expect(await good(laptop, ["status"])).toContain("1 session deleted from the store, with a file on this machine");
 });
@@ -302,7 +303,7 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	const reader = openDirectory(store, "reader");
 	const before = await storedLines(reader, ID);
 	const renamed = withEnv(laptop, { PI_SYNC_PROJECT: "new/shop" });
-	// Regression: they were moved to a name that only this machine has, or none was, without an error.
+	// Regression: they were moved to a name that only this machine has, or none was moved, without an error.
 	const nameless = withEnv(laptop, { PI_SYNC_PROJECT: undefined });
 	expect(await run(nameless, ["move", "shop"])).toMatchObject({
 		code: 2,
@@ -329,7 +330,7 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		[FORK, "new/shop"],
 	]);
 	expect((await run(renamed, ["move", "new/shop"])).code).toBe(2);
-	// Regression: it moved them again, and a list of all projects had the old name.
+	// Regression: it moved them again, and a list of all projects contained the old name.
 	expect(await run(renamed, ["move", "shop"])).toMatchObject({
 		code: 1,
 		err: expect.stringContaining("No session of a project shop is stored"),
@@ -374,7 +375,7 @@ test("status says that a push compares a redacted session", async () => {
 	expect(await good(laptop, ["status"])).toContain("not stored yet");
 });
 
-// Regression: the command only said that it had failed.
+// Regression: the command printed only that it had failed.
 test("without the store only the file is redacted", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
@@ -393,7 +394,7 @@ test("without the store only the file is redacted", async () => {
 	expect(JSON.stringify(await storedLines(openDirectory(store, "reader"), ID))).not.toContain("hunter2");
 });
 
-// Regression: the exit code was 0, and that the session may have changed was all that was said.
+// Regression: the exit code was 0, and the only message was that the session may have changed.
 test("status names unreadable data until it is readable", async () => {
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);

@@ -1,4 +1,4 @@
-// What one machine redacts or deletes, and what the others do then. With each kind of store.
+// The effect of a redaction or a deletion on other machines. With each kind of store.
 import fs, { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -29,7 +29,7 @@ describe.each([
 		return world(open);
 	};
 
-	// Regression: what stood in the place of lines that were held back went to the store with the redaction.
+	// Regression: the replacements of lines that were not pushed went to the store with the redaction.
 	test("a redaction sends no lines that a secret holds back", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
@@ -52,7 +52,7 @@ describe.each([
 		expect(held((await a.store.redactions(SESSION)).map(({ line }) => line?.toString()))).toEqual([]);
 	});
 
-	// Regression: one fork that could not be redacted kept every session with a redaction from being pulled.
+	// Regression: if one fork could not be redacted, no session with a redaction was pulled.
 	test("a file that cannot be redacted delays only its session", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
@@ -105,7 +105,7 @@ describe.each([
 		expect(await b.sync.pull()).toMatchObject([{ session: FORK, added: 0, redacted: 0 }]);
 		expect(await b.sync.pull()).toEqual([]);
 
-		// A machine that comes back after a year, without its notes.
+		// A machine that returns after a year, without its notes.
 		rmSync(late.notes, { recursive: true });
 		await late.again().push();
 		expect(await storedLines(a.store)).toEqual(expected);
@@ -117,7 +117,8 @@ describe.each([
 		expect(await storedLines(a.store)).toEqual(expected);
 	});
 
-	// Regression: the entry as it was here had the id of the stored one, could not be stored, and the pull failed.
+	// Regression: this machine's former version of the entry had the id of the stored one and could not be stored, so the
+	// pull failed.
 	test("an entry redacted during a pull is redacted here, too", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
@@ -139,7 +140,7 @@ describe.each([
 		expect(await storedLines(b.store)).toEqual(clean);
 	});
 
-	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
+	// Regression: the line of the later one was stored as another entry, with the text that the first one had redacted.
 	test.each(["push", "pull", "redact"] as const)(
 		"an entry with two offline redactions loses both texts (%s)",
 		async (how) => {
@@ -189,12 +190,12 @@ describe.each([
 		await redact(a, { text: "hunter2" }, "[redacted] and swordfish, for me");
 		await b.again().pull();
 		const twice = await redact(b, { text: "swordfish", replacement: "***" }, "[redacted] and ***, for me");
-		// Who has the first line, and no notes, and who has the second.
+		// One machine has the first line and no notes, another machine has the second line.
 		rmSync(late.notes, { recursive: true });
 		await late.again().push();
 		for (const one of [late, a]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
 		for (const one of [a, b, late]) expect(linesIn(one.file)).toEqual(twice);
-		// That is redacted a third time, and so is what stands in the place of the first line.
+		// The second line is redacted a third time, and so is the replacement of the first line.
 		const last = await redact(late, { entries: ["b"] }, "[redacted]");
 		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).toBe(last[1]);
 		for (const one of [a, b]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
@@ -205,14 +206,14 @@ describe.each([
 		expect(await storedLines(a.store)).toEqual(last);
 	});
 
-	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
+	// Regression: a fork that moved an entry below another one kept its text, and so did forks in other directories.
 	test("copies in every fork of every directory are redacted", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
 		begin(a, said("a", null, "hello"), label("l", "a", "a"), said("b", "l", "the password is hunter2"));
 		await a.sync.push();
 		await b.sync.pull();
-		// As `fork --entry` and pi's forks: without the label.
+		// Like `fork --entry` and pi's forks: without the label.
 		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
 		const elsewhere = join(scratch(), "other.jsonl");
 		const unlike = said("b", "a", "hunter2, edited by hand");
@@ -223,14 +224,14 @@ describe.each([
 		await b.sync.push({ session: FORK });
 		const again = () => new SessionSync({ ...b.options, otherFiles: () => [elsewhere] });
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
-		// Deleted here: its fork is here all the same.
+		// It was deleted here, but its fork still exists here.
 		rmSync(b.file);
 		await again().pull();
 		expect(readFileSync(fork, "utf8")).toBe(text(header(FORK), said("a", null, "hello"), CLEAN, said("d", "b", "d")));
 		expect(readFileSync(elsewhere, "utf8")).toBe(
 			text(header("elsewhere"), said("b", "a", "[redacted]"), said("e", "b", "e")),
 		);
-		// Another entry, though of the same id.
+		// Another entry with the same id.
 		expect(readFileSync(join(b.dir, "theirs.jsonl"), "utf8")).toContain("hunter2");
 		expect(existsSync(b.file)).toBe(false);
 		await again().push({ session: FORK });
@@ -241,7 +242,7 @@ describe.each([
 		expect(redactions).not.toHaveBeenCalled();
 	});
 
-	// Regression: they kept what was redacted, without a word.
+	// Regression: they kept the redacted text, without a message.
 	test("a pull redacts files that no store accepts", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
@@ -284,7 +285,7 @@ describe.each([
 			expect(readFileSync(join(b.dir, name), "utf8"), name).toBe(content);
 	});
 
-	// Regression: the store got what stands in the place of lines that were said when the session was private already.
+	// Regression: the store received the replacements of lines that were written when the session was already private.
 	test("a private session sends only redactions of stored lines", async () => {
 		const { machine, begin } = await machines();
 		const a = machine("a");
@@ -300,8 +301,8 @@ describe.each([
 		expect(readFileSync(a.file, "utf8")).toContain("for nobody else");
 	});
 
-	// Regression: the store knew the hashes, so nobody asked it again, and the bytes stayed; PostgreSQL gave them to
-	// every new machine.
+	// Regression: the store knew the hashes, so no machine sent the redaction again, and the bytes stayed. PostgreSQL
+	// returned them to every new machine.
 	test.each([
 		["the next push", "in the file", async (a: Machine) => a.again().push()],
 		["the next pull", "in the file", async (a: Machine) => a.again().pull({ session: SESSION })],
@@ -345,7 +346,7 @@ describe.each([
 		await finish(a, b);
 		expect(await holds("hunter2")).toBe(false);
 		expect(await storedLines(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
-		// Nothing more is asked of the store.
+		// No further request is sent to the store.
 		const again = vi.spyOn(a.store, "redact");
 		await a.again().push();
 		if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
@@ -366,8 +367,8 @@ describe.each([
 	});
 });
 
-// Regression: what the one that lost had left of it stayed in the directory, and which one counted went by the order of
-// the file system.
+// Regression: the replacement of the redaction that was not used stayed in the directory, and the order of the file
+// system decided which one was used.
 test.each([
 	["hunter2", "swordfish"],
 	["swordfish", "hunter2"],
@@ -378,7 +379,7 @@ test.each([
 	await a.sync.push();
 	for (const one of [b, c]) await one.sync.pull();
 	const { link } = fs.promises;
-	// The second one has looked at what is redacted, and finds nothing.
+	// The second one searches the redacted lines, and finds nothing.
 	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
 		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
 		return link(from, to);

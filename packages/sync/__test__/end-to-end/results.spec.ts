@@ -1,4 +1,4 @@
-// Results of `pi-sync` for programs, and calls that name nothing.
+// Results of `pi-sync` for programs, and calls that name no session.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const ID = "0194aaaa-1111-7000-8000-000000000001";
 
 const resultsOf = async (at: World, args: string[]) => JSON.parse((await run(at, [...args, "--json"])).out).sessions;
 
-// Regression: the numbers were only in an English sentence.
+// Regression: only an English sentence contained the numbers.
 test("--json has numbers, states and codes", async () => {
 	const { store, laptop, desktop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
@@ -53,7 +53,7 @@ test("a push of nothing names the mistake", async () => {
 		);
 });
 
-// Regression: the session was deleted at once, by any beginning of its id.
+// Regression: the session was deleted at once, even for the beginning of an id.
 test("delete shows the session and asks", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);

@@ -1,4 +1,4 @@
-// An S3 server: what is wrong with it or its answers, and requests that are repeated.
+// An S3 server: faults of the server and its answers, and repeated requests.
 import { existsSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
@@ -65,12 +65,12 @@ describe("a store that cannot be used says why, and no secret", () => {
 		expect(await failure(using(throwing))).toMatchObject({ code: "denied", message: "log in first" });
 	});
 
-	/** A server that gives the same answer to everything. */
+	/** A server that answers each request in the same way. */
 	const answering = (status: number, body: string) =>
 		listen(createServer((_, response) => response.writeHead(status).end(body)));
 
-	// It honours the one condition, or none. Regression: the second append found what the first one had written to try
-	// it, and went on.
+	// It respects only one condition, or none. Regression: the second append found the object that the first one had
+	// written as a test, and continued.
 	test.each([
 		["If-None-Match", () => false],
 		["If-Match", (headers: IncomingHttpHeaders) => headers["if-none-match"] !== undefined],
@@ -107,7 +107,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		});
 	});
 
-	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a
+	// Regression: the object counted as existing. So a deletion removed lines and header without writing its mark, and a
 	// redaction did nothing.
 	test("status 409 stops deletions, redactions and appends", async () => {
 		const bucket = server.newBucket();
@@ -133,7 +133,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		expect(ids(await open(bucket).load(SESSION))).toEqual(["a0"]);
 	});
 
-	// Regression: a redaction asked for ever whether the object was still the one without tag.
+	// Regression: a redaction checked for ever whether the object was still the one without a tag.
 	test("its objects come without ETag", async () => {
 		const [bucket, used] = [server.newBucket(), server.newBucket()];
 		const { port } = await between(
@@ -197,7 +197,7 @@ test("a broken kept connection is replaced by another", async () => {
 	});
 	const store = open("bucket", "a", { port: await listen(stub) });
 	for (let nth = 0; nth < 3; nth++) expect((await store.list()).sessions).toEqual([]);
-	// Each of the six requests after the first met a connection that was ended.
+	// Each of the six requests after the first used a closed connection.
 	expect(requests.length).toBeGreaterThan(6);
 });
 
@@ -226,7 +226,7 @@ test.each([
 		for (let n = 0; n < 10; n++)
 			await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
 		const counts = new Map<string, number>();
-		// A refusal of each request, then an answer.
+		// Each request is refused once, and then answered.
 		const { port } = await between(({ method, url }) => {
 			const count = counts.get(`${method} ${url}`) ?? 0;
 			counts.set(`${method} ${url}`, count + 1);

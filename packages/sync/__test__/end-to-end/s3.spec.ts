@@ -90,7 +90,7 @@ describe("requests", () => {
 		}
 	}
 
-	// Regression: nothing was pulled within the two seconds of pi's start, for ever.
+	// Regression: nothing was ever pulled within the two seconds of pi's start.
 	test("a pull requests new sessions, and later changed ones", async () => {
 		const [bucket, { asked, port }, dir] = [server.newBucket(), await between(), emptyDirectory()];
 		fill(bucket, 60);
@@ -141,7 +141,7 @@ describe("requests", () => {
 	});
 });
 
-// Regression: the whole object was taken for its end.
+// Regression: the whole object was read as its end.
 test("acknowledged lines of killed and other processes are stored once", async () => {
 	const bucket = server.newBucket();
 	await crowd(
@@ -158,7 +158,7 @@ describe("the way to the server", () => {
 	});
 	afterAll(() => proxy.stop());
 
-	/** However long the machine takes for it, an answer comes. */
+	/** However slow the machine is, an answer comes. */
 	const loaded = async (store: { load: (session: string) => Promise<Page> }): Promise<Page> => {
 		try {
 			return await store.load(SESSION);

@@ -17,7 +17,7 @@ describe.each([
 	["a bucket", inBucket],
 	["a directory", inDirectory],
 ])("%s", (_, start) => {
-	// Regression: it was called deleted, and only a push that was to restore it stored it again.
+	// Regression: it was reported as deleted, and only a push that was to restore it stored it again.
 	test("a restored store gets newer lines, but no deleted session", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
@@ -47,7 +47,8 @@ describe.each([
 		expect((await loadAll(reader, OTHER)).lines).toEqual([]);
 	});
 
-	// Regression: the cursor of such an append had passed nothing of it, and a store that had lost it knew that cursor.
+	// Regression: the cursor of such an append had passed none of its lines, so a store that had lost the append accepted
+	// that cursor.
 	test("a host that only pushes stores its lost lines again", async () => {
 		const { open, backup } = await start();
 		const { machine, begin } = world(open);
@@ -63,7 +64,7 @@ describe.each([
 		await restore();
 		expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
 		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z"]);
-		// Nor does the pull lack what the push did not look at.
+		// The pull also brings the lines that the push did not check.
 		await machine("b").sync.push();
 		await machine("a").sync.pull();
 		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z", "y"]);
@@ -92,7 +93,7 @@ describe.each([
 		const restore = await backup();
 		const lost = (await append(a, entries("x", 3), kept)).cursor;
 		await restore();
-		// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
+		// Fewer lines than the cursor has passed, as many (with the same last line), and more.
 		for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
 			await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
 			await expect(append(open("a"), entries("n", 1), lost)).rejects.toMatchObject({ code: "reset" });
@@ -102,7 +103,7 @@ describe.each([
 		expect((await a.list()).store).toBe(store);
 	});
 
-	// Regression: it was lost to others.
+	// Regression: other machines did not get it.
 	test.each([
 		["another host", "b"],
 		["another checkout", "a"],

@@ -1,4 +1,4 @@
-// How `pi-sync` is used: its help, and what it says to wrong use.
+// The usage of `pi-sync`: its help, and its messages for wrong arguments.
 import { cpSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -45,7 +45,7 @@ test("errors explain wrong use and never contain a password", async () => {
 			code: 1,
 			err: expect.stringContaining("neither a path nor a URL"),
 		});
-	// Regression: it said that PI_SYNC_STORE may have the password, which pi's tools print.
+	// Regression: it said that PI_SYNC_STORE may contain the password, which pi's tools print.
 	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
 		expect(await said(["pull", "--store", secret])).toMatchObject({
 			code: 1,
@@ -117,7 +117,7 @@ test("help has examples, and usage errors name the help", async () => {
 		);
 });
 
-// Regression: a variable that is not set (`--dir "$dir"`) meant the working directory, or whatever the default is.
+// Regression: an unset variable (`--dir "$dir"`) meant the working directory, or the default.
 test("options that name something must not be empty", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);

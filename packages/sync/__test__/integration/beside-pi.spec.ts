@@ -1,4 +1,5 @@
-// The process beside pi, without pi: what is stored and pulled while a session is open, and after it was closed.
+// The process beside pi, without pi: which entries it stores and pulls while a session is open, and after it was
+// closed.
 import { appendFileSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -76,7 +77,7 @@ test("the next process stores the lines of a killed one", async () => {
 	const killed = at.open("s1");
 	await vi.waitFor(() => expect(at.pending()).toHaveLength(1), LONG);
 	killed.kill();
-	// Nor is it stored where the store is not there.
+	// It is not stored either if the store is not there.
 	expect(await at.open("s1").close()).toBe("");
 	renameSync(away, address);
 	at.put("s2", entry("b"));
@@ -84,7 +85,7 @@ test("the next process stores the lines of a killed one", async () => {
 	await vi.waitFor(async () => expect((await stored(address).sessions()).sort()).toEqual(["s1", "s2"]), LONG);
 	expect(await next.close()).toBe("done\n");
 	expect(at.pending()).toEqual([]);
-	// Nor does the killed process keep its session from being pulled.
+	// The killed process does not prevent its session from being pulled, either.
 	await stored(address).append("s1", entry("theirs"));
 	const last = at.open("s2");
 	await vi.waitFor(() => expect(idsIn(file)).toEqual(["a", "theirs"]), LONG);
@@ -121,7 +122,7 @@ test("settings say that nothing is pushed, or pulled", async () => {
 	expect((await stored(address).sessions()).sort()).toEqual(["s1", "s2", "s3"]);
 });
 
-// Regression: each opening left two files for ever, if the session could not be stored.
+// Regression: if the session could not be stored, each opening left two files for ever.
 test("a session that cannot be stored leaves no files", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);

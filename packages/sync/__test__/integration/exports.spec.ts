@@ -1,4 +1,4 @@
-// How programs get at it: by import and by require, one module either way.
+// How programs load the package: `import` and `require` return one module.
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-// Many sessions in a bucket: what the process beside pi asks for, and what comes first.
+// Many sessions in a bucket: the requests of the process beside pi, and their order.
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openStore, SessionSync } from "../../lib/index.js";
@@ -8,7 +8,7 @@ import { emptyDirectory } from "../support/lines.js";
 
 const DAY = 86_400_000;
 
-/** Sessions of which each is an hour older, and smaller, than the one before. */
+/** Sessions, each an hour older and smaller than the one before. */
 function fill({ put }: FakeBucket, count: number): string[] {
 	const ids = Array.from({ length: count }, (_, at) => `s-${at}`);
 	for (const [at, id] of ids.entries())
@@ -16,7 +16,7 @@ function fill({ put }: FakeBucket, count: number): string[] {
 	return ids;
 }
 
-// The small ones came first: what a colleague had just said came last, or never.
+// The small sessions came first, so a colleague's newest entries came last, or never.
 test("a first start pulls the newest of 300 sessions first", async () => {
 	const bucket = await fakeBucket(() => 5);
 	const ids = fill(bucket, 300);
@@ -28,7 +28,7 @@ test("a first start pulls the newest of 300 sessions first", async () => {
 		bucket.asked.map((key, nth) => ({ key, nth })).filter(({ key }) => what.test(key)),
 	);
 	expect([bodies?.length, heads?.length]).toEqual([300, 300]);
-	// As many sessions are begun at a time as requests go together.
+	// The number of sessions in work is the number of parallel requests.
 	const newest = new Set(ids.slice(0, 64).map((id) => `headers/${id}`));
 	expect(heads?.slice(0, 32).every(({ key }) => newest.has(key))).toBe(true);
 	expect(heads?.filter(({ nth }) => nth < (bodies?.[0]?.nth ?? 0)).length).toBeLessThan(64);

@@ -1,4 +1,4 @@
-// Commands of a machine on which pi has a session open.
+// Commands on a machine where pi has a session open.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -11,7 +11,7 @@ import { emptyDirectory, entry, header, library } from "../support/lines.js";
 
 const { begin } = await import(join(library, "../extension/session.mjs"));
 
-/** A machine with a session, and a store in which the session has one line more. */
+/** A machine with a session, and a store in which the session has one more line. */
 async function behind() {
 	const address = emptyDirectory();
 	const at = machine(emptyDirectory());
@@ -23,7 +23,7 @@ async function behind() {
 	return { at, address, file, run };
 }
 
-/** Calls the extension as pi does when it has opened a session. */
+/** Calls the extension as pi does after it has opened a session. */
 function startPi(at: Machine, session: string) {
 	const manager = {
 		getSessionFile: () => at.fileOf(session),
@@ -36,7 +36,7 @@ function startPi(at: Machine, session: string) {
 	return beside as { close(why?: { isReload: boolean }): void; end(): Promise<string | undefined> };
 }
 
-// Regression: each store had locks of its own.
+// Regression: each store had its own locks.
 test("a pull from another store leaves an open session alone", async () => {
 	const { at, file, run } = await behind();
 	const open = at.open("s1");
@@ -47,7 +47,7 @@ test("a pull from another store leaves an open session alone", async () => {
 	expect(readFileSync(file, "utf8")).toContain("theirs");
 });
 
-// Regression: the process beside pi made the lock, 200 ms later or never.
+// Regression: the process beside pi took the lock, 200 ms later or never.
 test("a session is open without the process beside pi", async () => {
 	const { at, address, file, run } = await behind();
 	// No process of Node starts with this.
@@ -64,7 +64,7 @@ test("a session is open without the process beside pi", async () => {
 	expect(readFileSync(file, "utf8")).toContain("theirs");
 });
 
-// Regression: status named nothing to pull, and "The store has nothing new" was printed.
+// Regression: status named nothing to pull, and the command printed "The store has nothing new".
 test("each command shows an open session that is behind", async () => {
 	const { at, run } = await behind();
 	const open = at.open("s1");
@@ -83,7 +83,7 @@ test("each command shows an open session that is behind", async () => {
 	expect((await run("status")).out).not.toContain("to be pulled");
 });
 
-/** pi's clock does not run by itself. */
+/** pi's clock is stopped. */
 function stopClock() {
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	onTestFinished(() => void vi.useRealTimers());

@@ -1,4 +1,4 @@
-// What a session is a part of.
+// The project of a session.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -36,7 +36,7 @@ test("a project is its remote and the path below", async () => {
 	const dir = emptyDirectory();
 	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
 	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
-	// Whatever lies around the temporary folder is none of its business.
+	// The folders around the temporary folder must not matter.
 	vi.stubEnv("GIT_CEILING_DIRECTORIES", dir);
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
@@ -119,7 +119,7 @@ test("git is asked without holding up the process", async () => {
 	expect(turns).toBeGreaterThan(0);
 });
 
-// Regression: git, and what it runs, was given the store's password.
+// Regression: git, and the programs that it runs, received the store's password.
 testIf(process.platform !== "win32", "Windows: a script is not a program")(
 	"git does not see the address of the store",
 	async () => {

@@ -1,4 +1,4 @@
-// Machines that share a directory, killed and cut off from it.
+// Machines that share a directory, which are killed and disconnected from it.
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
@@ -11,7 +11,7 @@ const seed = Number(process.env.PSN_SEED ?? 20261122);
 test(`machines that share a directory lose nothing (seed ${seed})`, async () => {
 	const path = emptyDirectory();
 	const links = emptyDirectory();
-	// Each reaches the directory by a link of its own, as by a network drive that is unmounted now and then.
+	// Each reaches the directory by its own link, like a network drive that is sometimes unmounted.
 	const wayOf = (host: string) => {
 		const address = join(links, host);
 		const heal = () => {

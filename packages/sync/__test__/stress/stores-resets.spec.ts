@@ -1,6 +1,7 @@
-// Machines, two checkouts of one of them included, that push and pull at the same time while others delete the session,
-// put an older state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in
-// the end. Of a session that was deleted each file keeps what was appended to it, and the store has nothing.
+// Machines, two of them checkouts of one project on one host, that push and pull at the same time. Meanwhile others
+// delete the session, restore an older state of the store, or lose their notes. In any order: at the end no machine
+// lacks a line. If the session was deleted, each file keeps the lines that were appended to it, and the store contains
+// nothing.
 import fs, { appendFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -15,7 +16,7 @@ const CALLS = ["link", "rename", "rm", "readdir", "readFile", "open", "mkdir", "
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Lets others go on before and after calls of files. */
+/** Lets others run before and after file calls. */
 function delayCalls(random: Random): void {
 	const pause = async () => {
 		for (let turns = random.chance(0.5) ? random.int(4) : 0; turns > 0; turns--)
@@ -50,7 +51,7 @@ async function runHistory(index: number): Promise<void> {
 	for (const { sync } of machines.slice(1)) await sync.pull();
 	delayCalls(random);
 	const backup = join(path, "backup");
-	/** What a store is made of, beside which the machines' own files are here. */
+	/** The files of a store. The machines' own files are beside them. */
 	const copyStore = (from: string, to: string) => {
 		for (const name of ["sessions", "headers", "lines"]) {
 			rmSync(join(to, name), { recursive: true, force: true });
@@ -59,7 +60,7 @@ async function runHistory(index: number): Promise<void> {
 	};
 	const running = new Set<Promise<unknown>>();
 	const start = (work: Promise<unknown>) => {
-		// Errors are told to whoever asked, who asks again later.
+		// The caller gets the errors, and repeats the call later.
 		const run = work.catch(() => {}).finally(() => running.delete(run));
 		running.add(run);
 	};

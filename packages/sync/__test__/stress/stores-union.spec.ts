@@ -8,7 +8,7 @@ import { linesIn, type Machine, world } from "../support/machines.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
-/** A machine with a file of the session, which some begin with and others get from the store. */
+/** A machine with a file of the session. Some begin with the file, others get it from the store. */
 class Host {
 	readonly made: string[] = [];
 
@@ -23,7 +23,7 @@ class Host {
 	write(id: string): void {
 		const { file } = this.machine;
 		if (!existsSync(file)) appendFileSync(file, `${header()}\n`);
-		// Often the same short id as on other hosts: they were given before any of them met.
+		// Often the same short id as on other hosts, because the ids were assigned before the hosts met.
 		const known = this.entries();
 		const collides =
 			this.random.chance(0.1) && !this.made.includes("c0ffee00") && !known.some((one) => one.id === "c0ffee00");
@@ -101,7 +101,7 @@ test(`all hosts end with the same lines (seed ${seed})`, async () => {
 						what,
 					).toBe(true);
 		}
-		// What is damaged stays with its host.
+		// Damaged lines stay on their host.
 		expect(
 			hosts.reduce((sum, host) => sum + host.damaged().length, 0),
 			what,

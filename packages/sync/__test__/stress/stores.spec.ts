@@ -1,4 +1,4 @@
-// A store in a directory under a crowd of processes.
+// A store in a directory that many processes use.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
@@ -11,7 +11,7 @@ test("acknowledged lines of killed and other processes are stored once", async (
 	await crowd(path, new DirectoryStore({ path, host: "reader" }));
 });
 
-// Regression: two processes of one host took one name, and a quarter of the acknowledged lines was gone.
+// Regression: two processes of one host used one name, and a quarter of the acknowledged lines was lost.
 test("the same where files have no second names", async () => {
 	const preload = join(emptyDirectory(), "without-links.cjs");
 	writeFileSync(

@@ -33,7 +33,7 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 		return fileOf(session);
 	};
 	const here = () => readdirSync(dir).filter((name) => name.endsWith(".jsonl"));
-	/** The names of the files in which processes wrote down what they have open. */
+	/** The names of the files to which processes write the list of their open sessions. */
 	const pending = () => {
 		const notes = join(agent, "session-stores");
 		return existsSync(notes)
@@ -66,7 +66,7 @@ function besidePi(env: NodeJS.ProcessEnv, argument: object, unmark: () => void) 
 	onTestFinished(kill);
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-	/** pi closes the session. Gives what was said until the process has ended. */
+	/** pi closes the session. Returns the messages until the process has ended. */
 	const close = async () => {
 		const closed = once(child, "close");
 		unmark();

@@ -1,4 +1,4 @@
-// Runs `pi-sync`, and `pi-sessions` for what that alone does, as a user would.
+// Runs `pi-sync`, and `pi-sessions` for its own commands, as a user would.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -24,14 +24,14 @@ export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Pro
 		env: { ...at.env, ...env },
 	});
 
-/** Runs a command that must succeed, and gives its output. */
+/** Runs a command that must succeed. Returns its output. */
 export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
 	const { code, out, err } = await run(at, args, env);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	return out;
 }
 
-/** Runs `pi-sync` in a terminal, in which an answer is typed to its question. */
+/** Runs `pi-sync` in a terminal, and types an answer to its question. */
 export const runInTerminal = (at: World, args: string[], answer: string): Promise<Result> =>
 	runProgramInTerminal(at, args, {}, 100, (shown) => (shown.includes("[y/N]") ? answer : undefined), piSync);
 
@@ -45,7 +45,7 @@ export function team({ address = scratch(), env = {} }: { address?: string; env?
 	return { store: address, machine, laptop: machine("laptop"), desktop: machine("desktop") };
 }
 
-/** A machine on which variables have other values, or none. */
+/** A machine with other values of variables, or without them. */
 export const withEnv = (at: World, env: NodeJS.ProcessEnv): World => ({ ...at, env: { ...at.env, ...env } });
 
 /** Appends an entry to a session file, as pi does. */

@@ -1,20 +1,20 @@
 import type { LineStore } from "../../lib/index.js";
 
-/** One empty store, opened as often as asked, each time for the host that is named. */
+/** An empty store. `open` may be called any number of times, each time for the named host. */
 export interface StoreUnderTest {
 	open(host: string): Promise<LineStore>;
 	/**
-	 * Leaves what a process of the host leaves that is killed while it appends to the session: the beginning of what it
-	 * writes. Not for stores in which an append is there as a whole or not at all.
+	 * Leaves the files of a process of the host that was killed while it appended to the session: the beginning of its
+	 * write. Omit it for stores in which an append is there completely or not at all.
 	 */
 	tear?(session: string, host: string): Promise<void>;
 }
 
 export interface ConformanceCase {
 	name: string;
-	/** Rejects with an `AssertionError` that says what the store did. */
+	/** Rejects with an `AssertionError` that describes the store's fault. */
 	run(store: StoreUnderTest): Promise<void>;
 }
 
-/** What every store must do. Each case wants an empty store. */
+/** The rules for every store. Each case needs an empty store. */
 export const conformanceCases: readonly ConformanceCase[];

@@ -1,4 +1,4 @@
-// What every store must do, as cases for any test runner:
+// The rules for every store, as cases for any test runner:
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
@@ -63,7 +63,7 @@ async function persist(work) {
 		}
 }
 
-/** Lines that tell whether a store keeps bytes or text. */
+/** Lines that show whether a store keeps bytes or text. */
 const HOSTILE = [
 	Buffer.from('{"type":"message","id":"nul","text":"\\u0000"}'),
 	Buffer.from('{"type":"message","id":"surrogate","text":"\\ud83d"}'),
@@ -113,7 +113,7 @@ const CASES = {
 		const lines = entries("a", 4);
 		const start = (await append(store, lines.slice(0, 2))).cursor;
 		assert.equal((await append(store, lines.slice(2, 3), start)).stored, 1);
-		// As after a crash: the answer was lost, and the file has grown since.
+		// As after a crash: the answer was lost, and the file has grown since then.
 		assert.equal((await append(store, lines.slice(2), start)).stored, 1);
 		assert.equal((await append(store, lines)).stored, 0);
 		assert.equal((await append(await open("a"), [...lines, ...lines])).stored, 0);
@@ -121,7 +121,7 @@ const CASES = {
 		assert.deepEqual(texts(page), asTexts(lines));
 	},
 
-	// Its caller loads what was appended meanwhile; where that fails it appends the same lines again.
+	// The caller loads the lines that were appended meanwhile. If that fails, it appends the same lines again.
 	async "an append's cursor has not passed lines of others"({ open }) {
 		const [store, process] = [await open("a"), await open("a")];
 		const { cursor } = await append(store, entries("a", 1));
@@ -142,13 +142,13 @@ const CASES = {
 		await append(a, entries("x", 3));
 		await append(b, [...entries("x", 3), ...entries("y", 1)]);
 		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([...entries("x", 3), ...entries("y", 1)]));
-		// Equal ids make no equal lines.
+		// Lines with equal ids are not equal.
 		await append(a, [entry("x0", "another text")]);
 		assert.equal((await loadAll(b, SESSION)).lines.length, 5);
 	},
 
 	async "lines that are appended later come later"({ open }) {
-		// By their ids they would be in the other order.
+		// Sorted by their ids they would have the other order.
 		const [z, a] = [await open("z"), await open("a")];
 		await append(z, entries("z", 3));
 		const seen = (await a.load(SESSION)).cursor;
@@ -341,7 +341,7 @@ const CASES = {
 			asTexts([...entries("a", 2), ...entries("b", 2), ...entries("c", 1)]),
 		);
 		assert.deepEqual(texts(await loadAll(a, SESSION, cursor)), asTexts([...entries("b", 2), ...entries("c", 1)]));
-		// Once more, under a third name, and from a name that nothing has.
+		// Again, under a third name, and from a name that does not exist.
 		await a.move("new", "third");
 		await a.move("nothing", "third");
 		const named = async () => (await a.list()).sessions.map(({ session, project }) => [session, project]).sort();
@@ -394,7 +394,7 @@ const CASES = {
 		assert(deleted[0]?.at instanceof Date && !Number.isNaN(deleted[0].at.getTime()));
 		assert.deepEqual((await a.list({ session: SESSION })).deleted, deleted);
 		assert.deepEqual((await a.list({ session: "another" })).deleted, []);
-		// Once more, it is as it was.
+		// If it is repeated, nothing changes.
 		await a.delete(SESSION);
 		assert.deepEqual((await b.list()).deleted, deleted);
 	},
@@ -426,14 +426,14 @@ const CASES = {
 				[hashOf(other), undefined],
 			].sort(),
 		);
-		// Old cursors hold, or say that they do not. Neither the lines nor what stands in their places is stored again.
+		// Old cursors are still valid, or are refused. Neither the lines nor their replacements are stored again.
 		const again = await append(a, [secret, other], cursor).catch((error) => assert.equal(error.code, "reset"));
 		assert.equal(again?.stored ?? 0, 0);
 		for (const store of [a, b, await open("c")]) assert.equal((await append(store, [secret, other, masked])).stored, 0);
 		const c = await open("c");
 		assert.equal((await append(c, [secret, entry("c")], (await loadAll(c, SESSION)).cursor)).stored, 1);
 		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([masked, kept, entry("z"), entry("c")]));
-		// What stands in a line's place may be redacted, too; and a line that is not there yet.
+		// A replacement may be redacted, too, and so may a line that is not stored yet.
 		await a.redact(SESSION, [{ hash: hashOf(masked), line: entry("s", "[gone]") }, { hash: hashOf(entry("later")) }]);
 		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c")]));
 		assert.equal((await append(b, [secret, masked, entry("later")])).stored, 0);
@@ -441,7 +441,7 @@ const CASES = {
 			(await a.redactions(SESSION)).find(({ hash }) => hash === hashOf(secret))?.line?.toString(),
 			entry("s", "[gone]").toString(),
 		);
-		// What stands in the place of a line that is not there is stored as any other.
+		// The replacement of a line that is not stored is stored like any other line.
 		await a.redact(SESSION, [{ hash: hashOf(entry("n", "never stored")), line: entry("n") }]);
 		assert.equal(
 			(await append(c, [entry("n", "never stored"), entry("n")], (await loadAll(c, SESSION)).cursor)).stored,

@@ -18,7 +18,7 @@ const SCRIPT = `
 					({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header, after, lines }));
 					stored = true;
 				} catch (error) {
-					// What may be repeated is.
+					// Retryable calls are repeated.
 					if (!error.retryable) throw error;
 				}
 			console.log(id);
@@ -26,7 +26,10 @@ const SCRIPT = `
 		await store.close();
 	})();`;
 
-/** What every process was told is stored is there once, in the order in which it was written; and nothing else. */
+/**
+ * All lines that were acknowledged to a process are stored once, in the order in which they were written, and no other
+ * lines.
+ */
 export async function crowd(address: string, reader: LineStore, env: NodeJS.ProcessEnv = process.env): Promise<void> {
 	await append(reader, [entry("start")]);
 	const acknowledged: string[] = [];
@@ -46,7 +49,7 @@ export async function crowd(address: string, reader: LineStore, env: NodeJS.Proc
 			});
 			child.on("close", resolve);
 		});
-	// Those that are killed would go on forever.
+	// Those that are killed would never end.
 	const endless = 1_000_000;
 	const codes = await Promise.all([
 		write("a", "a1", 40),
@@ -65,6 +68,6 @@ export async function crowd(address: string, reader: LineStore, env: NodeJS.Proc
 		const own = found.filter((id) => id.startsWith(`${name}-`));
 		expect(own).toEqual(own.map((_, at) => `${name}-${at}`));
 	}
-	// Each that was killed stored one line at most that it was not told of.
+	// Each killed process stored at most one line that was not acknowledged.
 	expect(found.length).toBeLessThanOrEqual(acknowledged.length + 3);
 }

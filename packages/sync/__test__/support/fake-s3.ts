@@ -1,4 +1,4 @@
-// A bucket in memory that counts what is asked of it, and takes its time.
+// A bucket in memory that counts requests, and delays its answers.
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { batchOf, header, library } from "./lines.js";
@@ -9,16 +9,16 @@ const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("
 const PAGE = 1000;
 
 export interface FakeBucket {
-	/** The address of the store, and what a process that uses it has in its environment. */
+	/** The address of the store, and the environment of a process that uses it. */
 	address: string;
 	env: Record<string, string>;
-	/** What was asked for since it was last emptied: keys, and `?` and a prefix for each page of a list. */
+	/** The requests since the list was last emptied: keys, and `?` with a prefix for each page of a list. */
 	asked: string[];
-	/** A session, by default of the project "shop", that a host has stored: one line, at a time. */
+	/** A session that a host has stored, by default of the project "shop": one line with a time. */
 	put(session: string, options: { at: number; host?: string; content?: string; project?: string }): void;
 }
 
-/** Each request takes `delay` milliseconds, or what it gives for a key. */
+/** Each request takes `delay` milliseconds; a function returns the delay for a key. */
 export async function fakeBucket(delay: (key: string) => number): Promise<FakeBucket> {
 	const objects = new Map<string, { body: Buffer; modified: Date }>();
 	const asked: string[] = [];

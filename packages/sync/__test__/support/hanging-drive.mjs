@@ -9,26 +9,26 @@ const INIT = 26;
 const HEADER_BYTES = 40;
 const device = openSync("/dev/fuse", "r+");
 const options = `fd=3,rootmode=40000,user_id=${uid},group_id=0,allow_other`;
-// Without a helper, which would be FUSE's library.
+// Without a helper program, which would be FUSE's library.
 const mounted = spawnSync("mount", ["-i", "-t", "fuse", "-o", options, "hanging-drive", folder], {
 	stdio: ["ignore", "ignore", "inherit", device],
 });
 if (mounted.status !== 0) process.exit(1);
 
-/** What the kernel asks first: it must be answered, or what comes later could still be interrupted. */
+/** The kernel's first request. It must be answered, because otherwise later requests could still be interrupted. */
 function answerInit(request) {
 	const answer = Buffer.alloc(16 + 64);
 	answer.writeUInt32LE(answer.length, 0);
 	request.copy(answer, 8, 8, 16);
 	answer.writeUInt32LE(7, 16);
 	answer.writeUInt32LE(Math.min(31, request.readUInt32LE(HEADER_BYTES + 4)), 20);
-	// At most so much is written at once.
+	// The largest size of one write.
 	answer.writeUInt32LE(4096, 16 + 20);
 	writeSync(device, answer);
 	process.stdout.write("mounted\n");
 }
 
-/** Takes requests, so that nobody can take them back, and answers none of them. */
+/** Reads requests, so that they cannot be cancelled, and answers none of them. */
 function take() {
 	const request = Buffer.alloc(256 * 1024);
 	read(device, request, 0, request.length, null, (error, length) => {
@@ -37,5 +37,5 @@ function take() {
 	});
 }
 take();
-// An exit would wait for the call that reads.
+// An exit would wait for the running read call.
 process.stdin.resume().on("end", () => process.kill(process.pid, "SIGKILL"));

@@ -1,4 +1,4 @@
-// Lines to put into stores, and stores to put them into.
+// Lines for stores, and stores for them.
 import { createHash } from "node:crypto";
 import { type Dirent, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,23 +8,23 @@ import { expect, onTestFinished } from "vitest";
 import { remove } from "../../../../__test__/support/remove.js";
 import { DirectoryStore, type LineStore, loadAll, type Page, StoreError } from "../../lib/index.js";
 
-// A store for which no directory of locks is named has them in the user's home: here, and in the processes of a test.
+// A store without a configured directory of locks uses the user's home, here and in the processes of a test.
 process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
 
-/** The module, for processes of a test's own. */
+/** The module, for other processes of a test. */
 export const library = resolve(__dirname, "../../lib/index.js");
 
 const require = createRequire(library);
 const { encodeBatch } = require("./logs/log-batches.js");
 const { folderOf, headerPath, partPath } = require("./logs/log-names.js");
 
-/** Where a directory has the log of a host. */
+/** The path of a host's log in a directory. */
 export const logOf = (
 	host: string,
 	{ session = SESSION, project }: { session?: string; project?: string } = {},
 ): string => partPath({ folder: folderOf(project), session }, host, 1);
 
-/** Where a directory has the header of a session. */
+/** The path of a session's header in a directory. */
 export const headerFileOf = (session = SESSION): string => headerPath(session);
 
 export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
@@ -36,7 +36,7 @@ export const header = (session = SESSION): Buffer =>
 
 export const entry = (id: string): Buffer => Buffer.from(`{"type":"message","id":"${id}","parentId":null}`);
 
-/** An entry in which the user says something. */
+/** An entry with a message of the user. */
 export const said = (id: string, parentId: string | null, content: string): Buffer =>
 	Buffer.from(
 		JSON.stringify({
@@ -56,7 +56,7 @@ export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.p
 export const append = (store: LineStore, lines: Buffer[], after?: string) =>
 	store.append(SESSION, { header: header(), lines, after });
 
-/** The SHA-256 of a line, by which a redaction names it. */
+/** The SHA-256 of a line, which identifies it in a redaction. */
 export const hashOf = (line: Uint8Array): string => createHash("sha256").update(line).digest("hex");
 
 /** The bytes of a batch in a log. */
@@ -70,7 +70,7 @@ export const openDirectory = (path: string, host = "a"): DirectoryStore => new D
 export const storedLines = async (store: LineStore, session = SESSION): Promise<string[]> =>
 	(await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
-/** A directory of the running test's own. */
+/** A directory for the running test. */
 export function emptyDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
 	onTestFinished(() => remove(path));
@@ -95,7 +95,7 @@ export const filesOf = (path: string): string[] =>
 		)
 		.sort();
 
-/** What a call is rejected with. */
+/** The error with which a call rejects. */
 export async function failure(work: Promise<unknown>): Promise<StoreError> {
 	const error = await work.then(
 		() => undefined,

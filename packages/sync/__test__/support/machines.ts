@@ -1,4 +1,4 @@
-// Machines that share a store: in a directory, if none is given.
+// Machines that share a store, by default in a directory.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryStore, type LineStore, SessionSync } from "../../lib/index.js";
@@ -7,7 +7,7 @@ import { emptyDirectory, header, SESSION } from "./lines.js";
 /** The name of the file of `SESSION`. */
 export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
 export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
-/** Lines as bytes, which may be any. */
+/** Lines as bytes, which may be invalid UTF-8. */
 export const lined = (...lines: Buffer[]) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
 /** The lines of a session file after its header. */
@@ -18,7 +18,7 @@ export const idsIn = (path: string): string[] => linesIn(path).map((line) => JSO
 
 export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
-	/** With the `host` of another one it is another checkout on that machine. */
+	/** With the `host` of another machine it is a second checkout on that machine. */
 	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
 		const dir = join(path, name);
 		const store = open?.(host) ?? new DirectoryStore({ path, host });
@@ -33,9 +33,9 @@ export function world(open?: (host: string) => LineStore) {
 		};
 		const again = () => new SessionSync(options);
 		const [file, sync] = [join(dir, NAME), again()];
-		/** Gives the error of a push of the file. */
+		/** Returns the error of a push of the file. */
 		const pushFile = async () => (await sync.push({ local: [{ session: SESSION, file }] }))[0]?.error;
-		/** `again` is another process. */
+		/** `again` is another process of the machine. */
 		return { dir, file, store, notes: options.notes, options, sync, again, pushFile };
 	};
 	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {

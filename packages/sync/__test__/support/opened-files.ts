@@ -1,4 +1,4 @@
-// Errors and partial results of the system, which the processes of a test get from files that they open.
+// Errors and partial results of the system. The processes of a test get them from files that they open.
 import fs, { constants } from "node:fs";
 import { vi } from "vitest";
 

@@ -6,7 +6,7 @@ import { type LineStore, PostgresStore, type StoreError } from "../../lib/index.
 import { failure } from "./lines.js";
 import { PASSWORD, type Postgres, startPostgres } from "./servers.js";
 
-/** What `withPostgres` starts before the first test of the file. */
+/** The server that `withPostgres` starts before the first test of the file. */
 export let server: Postgres;
 /** A connection of the server's owner. */
 export let admin: pg.Client;

@@ -6,7 +6,7 @@ import { S3Store, type StoreError } from "../../lib/index.js";
 import { failure } from "./lines.js";
 import { listen, PASSWORD, type S3, startS3 } from "./servers.js";
 
-/** What `withS3` starts before the first test of the file. */
+/** The server that `withS3` starts before the first test of the file. */
 export let server: S3;
 
 /** Starts a server before the tests of the file, and stops it after them. */
@@ -33,7 +33,7 @@ export const open = (
 		credentials: server.credentials,
 	});
 
-/** What a process has in its environment that uses the server. */
+/** The environment of a process that uses the server. */
 export const environment = () => ({
 	AWS_ACCESS_KEY_ID: server.credentials.accessKeyId,
 	AWS_SECRET_ACCESS_KEY: server.credentials.secretAccessKey,
@@ -51,7 +51,7 @@ interface Refusal {
 	body: string;
 }
 
-/** A way to the server that notes requests, refuses some, and may change the headers of answers. */
+/** A connection to the server that notes requests, refuses some, and may change the headers of answers. */
 export async function between(
 	refuse: (request: IncomingMessage) => Refusal | false | undefined = () => undefined,
 	change = (headers: IncomingHttpHeaders) => headers,

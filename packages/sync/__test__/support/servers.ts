@@ -1,5 +1,5 @@
-// Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that troubles the way
-// to them.
+// Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that disturbs the
+// connection to them.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type Server as HttpServer, request } from "node:http";
@@ -25,7 +25,7 @@ export async function listen(server: Server): Promise<number> {
 	return (server.address() as AddressInfo).port;
 }
 
-/** A port that nobody listens on. */
+/** A port on which no server listens. */
 export function freePort(): Promise<number> {
 	return new Promise((resolve, reject) => {
 		const server = createServer().on("error", reject);
@@ -36,13 +36,13 @@ export function freePort(): Promise<number> {
 	});
 }
 
-/** Where Debian keeps PostgreSQL's commands, beside the PATH. */
+/** Debian's folder of PostgreSQL's commands, besides the PATH. */
 function postgresFolders(): string[] {
 	const debian = "/usr/lib/postgresql";
 	return existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
 }
 
-/** Waits until a process has said something, on either output. */
+/** Waits until a process prints a text, on either output. */
 function saying(child: ChildProcess, text: string): Promise<void> {
 	let said = "";
 	return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ function saying(child: ChildProcess, text: string): Promise<void> {
 	});
 }
 
-/** Waits until a server takes connections: this one says nothing. */
+/** Waits until a server accepts connections, because this one prints nothing. */
 async function listening(child: ChildProcess, port: number): Promise<void> {
 	for (;;) {
 		if (child.exitCode !== null) throw new Error(`the server ended (${child.exitCode})`);
@@ -91,7 +91,7 @@ export interface Postgres extends RunningServer {
 	url(options?: { user?: string; password?: string; port?: number; database?: string }): string;
 }
 
-/** PostgreSQL as Debian packages it. It refuses to run as root, so that it runs as nobody then. */
+/** PostgreSQL from Debian's packages. It refuses to run as root, so root runs it as the user nobody. */
 export async function startPostgres(settings: string[] = []): Promise<Postgres> {
 	const [initdb, postgres] = ["initdb", "postgres"].map((name) => tool(name, "postgresql", postgresFolders())) as [
 		string,
@@ -130,15 +130,15 @@ export async function startPostgres(settings: string[] = []): Promise<Postgres> 
 }
 
 export interface S3 extends RunningServer {
-	/** What it keeps: a folder for each bucket. */
+	/** Its files: a folder for each bucket. */
 	folder: string;
 	newBucket(): string;
 	credentials: { accessKeyId: string; secretAccessKey: string };
 }
 
 /**
- * s3s-fs, an S3-compatible server on a folder. It looks whether an object is there and creates it then, in two steps;
- * S3 does it in one. So what is created goes to it one after the other.
+ * s3s-fs, an S3-compatible server on a folder. It checks whether an object exists and then creates it, in two steps,
+ * which S3 does in one. So we send it one creating request at a time.
  */
 export async function startS3(): Promise<S3> {
 	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [
@@ -158,7 +158,7 @@ export async function startS3(): Promise<S3> {
 		PASSWORD,
 		folder,
 	];
-	// What it prints is read by nobody: through a pipe it would stop answering once the pipe is full.
+	// Nobody reads its output. Through a pipe it would stop answering once the pipe is full.
 	const child = spawn(command, args, { stdio: "ignore" });
 	const stop = stopper(child, "SIGTERM", folder);
 	await listening(child, inner);
@@ -166,12 +166,12 @@ export async function startS3(): Promise<S3> {
 	const front = createHttpServer((incoming, outgoing) => {
 		const forward = () =>
 			new Promise<void>((resolve) => {
-				// Who left before its turn came.
+				// A client that disconnected before its turn came.
 				if (incoming.destroyed) return resolve();
 				const { method, url, headers } = incoming;
 				const passed = request({ port: inner, host: "127.0.0.1", method, path: url, headers }, (answer) => {
 					answer.on("close", resolve);
-					// Nobody takes the answer to who left meanwhile, and an answer that waits to be taken never closes.
+					// The client has disconnected meanwhile. Nobody reads its answer, and an unread answer never closes.
 					const discard = () => answer.unpipe(outgoing).resume();
 					if (outgoing.destroyed) {
 						discard();
@@ -183,8 +183,8 @@ export async function startS3(): Promise<S3> {
 				});
 				passed.on("error", () => outgoing.destroy());
 				passed.on("close", resolve);
-				// Who leaves halfway has sent no object. A request may have arrived whole and be passed on in part: what it is
-				// piped into is then never ended, and those whose turn comes later would wait for ever.
+				// A client that disconnects halfway has sent no object. A request may have arrived completely, but be passed on
+				// only in part. Its pipe is then never ended, and all later requests would wait for ever.
 				incoming.on("close", () => passed.writableEnded || passed.destroy());
 				incoming.pipe(passed);
 			});
@@ -211,25 +211,25 @@ export async function startS3(): Promise<S3> {
 }
 
 export interface TcpProxy extends RunningServer {
-	/** Ends every connection, as a network that drops. */
+	/** Ends all connections, like a network failure. */
 	cut(): void;
-	/** Ends the connection after so many more bytes from the client. */
+	/** Ends the connection after this many more bytes from the client. */
 	cutAfter(bytes: number): void;
-	/** The same with bytes from the server: the request was carried out, its answer never comes whole. */
+	/** The same for bytes from the server: the request was carried out, but its answer does not arrive completely. */
 	cutAnswerAfter(bytes: number): void;
-	/** Nothing gets through any more, and nobody is told. */
+	/** No data passes any more, and neither side notices it. */
 	hold(): void;
-	/** Every piece comes that much later. */
+	/** Each piece of data is delayed by this time. */
 	delay(milliseconds: number): void;
-	/** What the server sends comes in pieces of so many bytes, one every 25 ms. */
+	/** The server's data comes in pieces of this many bytes, one every 25 ms. */
 	pace(bytes: number): void;
-	/** How long pieces have waited for their turn since the last `pace`, in milliseconds. */
+	/** The time for which pieces have waited since the last `pace`, in milliseconds. */
 	paced(): number;
-	/** All well again, for new connections. */
+	/** New connections are undisturbed. */
 	heal(): void;
 }
 
-/** A way to a server that can be troubled. */
+/** A connection to a server that can be disturbed. */
 export async function startProxy(target: number): Promise<TcpProxy> {
 	const sockets = new Set<Socket>();
 	let [held, wait, pace, paced] = [false, 0, Infinity, 0];
@@ -238,7 +238,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
 		for (const socket of sockets) socket.destroy();
 	};
 	const carry = (from: Socket, to: Socket, way: "up" | "down"): void => {
-		// Pieces keep their order whatever becomes of the delay.
+		// Pieces keep their order, even if the delay changes.
 		let turn = Promise.resolve();
 		from.on("data", (piece: Buffer) => {
 			turn = turn.then(async () => {

@@ -1,4 +1,4 @@
-// A store of each kind that machines of a test share.
+// A store of each kind, which the machines of a test share.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Client, Pool } from "pg";
@@ -9,17 +9,17 @@ import { type Postgres, type S3, startPostgres, startS3 } from "./servers.js";
 
 export interface SharedStore {
 	address: string;
-	/** What a process that uses it has in its environment besides. */
+	/** Further environment variables of a process that uses it. */
 	env: Record<string, string>;
 	/** The store for a host, until the test is over. */
 	open(host: string): LineStore;
-	/** Keeps what is stored now. Gives a function that sets the store back to that. */
+	/** Copies the present content. Returns a function that restores it. */
 	backup(): Promise<() => Promise<void>>;
 	/**
-	 * Keeps the lines alone, so that a redaction or a deletion can be made one that was stopped before it removed them.
+	 * Copies only the lines. Restoring them simulates a redaction or a deletion that was stopped before it removed them.
 	 */
 	backupOfLines(): Promise<() => Promise<void>>;
-	/** Whether a line holds a text. */
+	/** Whether a line contains a text. */
 	holds(text: string): Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ const filesBelow = (path: string): string[] =>
 		.map((name) => join(path, name))
 		.filter((name) => statSync(name).isFile());
 
-/** What the files of a store are asked and done. */
+/** The calls that read and write the files of a store. */
 const withFiles = (path: string) => ({
 	backup: () => backupOf(path),
 	backupOfLines: async () => {
@@ -45,7 +45,7 @@ const withFiles = (path: string) => ({
 	holds: async (text: string) => filesBelow(path).some((name) => readFileSync(name).includes(text)),
 });
 
-/** A backup of what a directory holds of a store. */
+/** A backup of a store's content in a directory. */
 async function backupOf(path: string): Promise<() => Promise<void>> {
 	const STORED = ["sessions", "headers", "lines", "presence", "store.json"];
 	const kept = emptyDirectory();
@@ -65,7 +65,7 @@ export async function inDirectory(): Promise<SharedStore> {
 	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }), ...withFiles(path) };
 }
 
-// One server of each kind serves all tests of a file, each with a database or a bucket of its own.
+// All tests of a file share one server of each kind. Each test has its own database or bucket.
 let postgres: Promise<Postgres> | undefined;
 let s3: Promise<S3> | undefined;
 afterAll(async () => {

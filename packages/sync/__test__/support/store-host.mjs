@@ -1,5 +1,5 @@
-// A machine of a test: it appends to one session, pushes and pulls at random, and says each entry once it is appended.
-// It ends when it is killed, or by a line on standard input once everything is stored and pulled.
+// A machine of a test: it appends to one session, pushes and pulls at random, and prints each entry once it is
+// appended. It ends when it is killed, or by a line on standard input once everything is stored and pulled.
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const require = createRequire(import.meta.url);
 const { address, host, dir, notes, session, file, seed, skew, server } = JSON.parse(process.argv[2]);
 const now = Date.now.bind(Date);
-// Whatever its clock says.
+// Independent of its clock.
 Date.now = () => now() + skew;
 const { PostgresStore, S3Store, SessionSync, openStore } = require("../../lib/index.js");
 const { SessionManager } = require("pi-session-native");
@@ -18,7 +18,7 @@ const open = async (timeout) => {
 	const store = server ? new Store({ ...server, host, timeout }) : await openStore(address, { host });
 	return { store, sync: new SessionSync({ store, address, notes, dir, cwd: dir, project: "kills" }) };
 };
-// A partition is to end soon, not after the half minute of a real one.
+// A partition ends soon in this test, not only after half a minute.
 const { store, sync } = await open(1000);
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`);
 
@@ -44,7 +44,7 @@ while (!isHere()) {
 }
 const manager = SessionManager.open(file);
 const local = [{ session, file }];
-/** Stores what is appended, again and again. */
+/** Stores the appended entries, again and again. */
 const following = (async () => {
 	while (!isEnding) {
 		await sync.push({ local }).catch(() => {});
@@ -57,10 +57,10 @@ while (!isEnding) {
 		const secret = randomUUID();
 		manager.appendCustomEntry("n", { name, text: "x".repeat(random() * 2000), secret });
 		say({ appended: name });
-		// However the store's part of it is stopped.
+		// The store may stop it at any point.
 		if (random() < 0.05) await sync.redact({ session, file }, { text: secret }).then(() => say({ redacted: secret }));
 	}
-	// What fails is tried again; a partition ends.
+	// Failed calls are repeated, because a partition ends.
 	if (random() < 0.2)
 		for (const { error } of await sync.pull().catch((error) => [{ error }]))
 			if (error && !error.retryable) say({ failed: error.message });
@@ -69,13 +69,13 @@ while (!isEnding) {
 }
 await following;
 await store.close();
-// All is well again, and however busy this computer is, it has an answer.
+// The connection works again. However busy this computer is, an answer comes.
 const last = await open();
 const settle = async (work) => {
 	for (;;) {
 		const results = await work().catch((error) => [{ error }]);
 		const failed = results.find(({ error }) => error)?.error;
-		// Nobody writes any more, so that whatever is stored can be read.
+		// No other machine writes any more, so that all stored lines can be read.
 		const [problem] = results.flatMap(({ problems = [] }) => problems);
 		if (problem) throw new Error(`${problem.where}: ${problem.message}`);
 		if (!failed) return;

@@ -1,5 +1,5 @@
-// Four machines and a store: processes are killed and ways to the store are cut at random moments. In the end no entry
-// that was said to be appended is lost, none is there twice, and all files have the same lines in the same order.
+// Four machines and a store. Processes are killed and connections to the store are cut at random moments. At the end no
+// acknowledged entry is lost or duplicated, and all files have the same lines in the same order.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,12 +12,12 @@ const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 const HEADER = `{"type":"session","version":3,"id":"${SESSION}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`;
 const HOSTS = ["ann", "ben", "cyd", "dan"];
 const HOUR = 3_600_000;
-/** What the line of an entry begins with, and no line holds again. */
+/** The beginning of an entry's line. No line contains it again. */
 const BEGINNING = '{"type":"custom"';
 
-/** The way of one machine to the store, and how it is troubled. */
+/** The connection of one machine to the store, and its disturbances. */
 export interface Way {
-	/** For the machine's process: an address, or what makes its store. */
+	/** For the machine's process: an address, or a function that creates its store. */
 	address: string;
 	server?: object;
 	trouble(random: Random): void;
@@ -32,10 +32,10 @@ class Machine {
 	private readonly dir: string;
 	private child?: ChildProcess;
 	private waiting = new Map<string, () => void>();
-	/** How much it had said when it was started. */
+	/** The length of its output when it was started. */
 	private before = 0;
 	private kills = 0;
-	/** A part of a line that a process had written when it was killed, before the test. */
+	/** A part of a line that a killed process wrote before the test. */
 	private earlierCut?: string;
 
 	constructor(
@@ -71,7 +71,7 @@ class Machine {
 		let said = "";
 		child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
 		createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
-			// The last line of a killed one may be cut.
+			// The last line of a killed process may be cut.
 			if (!line.endsWith("}")) return;
 			const told = JSON.parse(line);
 			if (told.appended) this.appended.push(told.appended);
@@ -83,8 +83,8 @@ class Machine {
 	}
 
 	/**
-	 * Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to
-	 * theirs, and one line is cut.
+	 * Writes the file that the machine had before it used the store: other machines have entries with the same short ids,
+	 * and one line is cut.
 	 */
 	writeEarlierFile(): void {
 		const names = Array.from({ length: 20 }, (_, nth) => `${this.host}'s earlier entry ${nth}`);
@@ -119,10 +119,10 @@ class Machine {
 		return this.child?.exitCode !== null || this.child.signalCode !== null;
 	}
 
-	/** Lets it go on with what follows, and waits until that is done. */
+	/** Lets it continue with the next work, and waits until that is done. */
 	async go(what: "pushed" | "pulled"): Promise<void> {
 		const child = this.child as ChildProcess;
-		// One that failed has said why.
+		// A process that failed has printed the reason.
 		if (this.isOver()) return;
 		await new Promise<void>((resolve) => {
 			this.waiting.set(what, resolve);
@@ -132,8 +132,8 @@ class Machine {
 	}
 
 	/**
-	 * The lines of its entries. A kill may cut the write of a line where a page of the file ends. Nobody acknowledged
-	 * that entry, so that the part stays in this machine's file alone.
+	 * The lines of its entries. A kill may cut the write of a line at the end of a page of the file. That entry was not
+	 * acknowledged, so the part stays only in this machine's file.
 	 */
 	lines(): string[] {
 		const lines = readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);
@@ -167,7 +167,7 @@ export async function killMachines(options: {
 	});
 	for (const [at, machine] of machines.entries()) if (at === 0 || random.chance(0.5)) machine.writeEarlierFile();
 	for (const machine of machines) machine.start();
-	// Each gets its file.
+	// Each machine gets its file.
 	for (const machine of machines) await machine.atWork();
 	for (let kill = 0; kill < options.kills; kill++) {
 		const [troubled, killed] = [random.pick(machines), random.pick(machines)];
@@ -184,7 +184,7 @@ export async function killMachines(options: {
 	for (const machine of machines) expect(machine.failed, `${machine.host}, ${what}`).toEqual([]);
 	const [first = [], ...others] = machines.map((machine) => machine.lines());
 	for (const [nth, other] of others.entries()) {
-		// Lines are long: what is shown is where they differ, and the entries that one of the two files lacks.
+		// Lines are long, so we show the place where they differ, and the entries that one of the two files lacks.
 		const at = other.findIndex((line, at) => line !== first[at]);
 		const lacking = (from: string[], lines: string[]) => {
 			const there = new Set(from);
@@ -196,7 +196,7 @@ export async function killMachines(options: {
 	}
 	const entries = first.map((line) => JSON.parse(line));
 	const names = entries.map(({ data }) => data.name);
-	// Machines may give one id to two entries, so the names tell whether an entry is there twice.
+	// Machines may assign one id to two entries, so the names show whether an entry occurs twice.
 	expect(
 		names.filter((one, at) => names.indexOf(one) !== at),
 		what,
