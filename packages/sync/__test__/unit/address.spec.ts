@@ -1,4 +1,4 @@
-// Addresses of stores: what they mean, and that no spelling of one shows its password.
+// Addresses of stores: their meaning, and that no spelling of one shows its password.
 
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -74,7 +74,7 @@ test("only place, schema, endpoint and prefix distinguish stores", () => {
 		"postgres://me:pw@h:5432/x?timeout=5&application_name=y",
 		'"postgres://other@h/x"',
 	);
-	// Regression: notes of one store were kept twice.
+	// Regression: one store had two sets of notes.
 	same("postgres://h/x", "postgres://h/x?schema=pi_session_native");
 	different(
 		"postgres://h/x",
@@ -170,7 +170,7 @@ describe("no spelling of an address shows its password", () => {
 		expect(shown, address).not.toContain(SECRET);
 	};
 
-	// Port 1 of this machine: nobody listens.
+	// Port 1 of this machine, where no server listens.
 	test.each([
 		" postgres://me:hunter2@127.0.0.1:1/x",
 		'"postgres://me:hunter2@127.0.0.1:1/x"',
@@ -213,7 +213,7 @@ describe("no spelling of an address shows its password", () => {
 		const address = fc
 			.tuple(before, scheme, separator, part("me", "", "AKIA", "me@corp"), secret, host, after)
 			.map(([a, b, c, user, password, d, e]) => `${a}${b}${c}${user}:${password}@${d}${e}`);
-		// What stands before the first colon is the user, which may be shown.
+		// The text before the first colon is the user, which may be shown.
 		const isUser = (text: string): boolean => /:\/\/[^:@]*hunter2/.test(text);
 		// `p:/hunter2` is a directory of a drive, which may be shown, too.
 		const isOnDrive = (text: string): boolean => isWindows && /^[\s"']*[a-z]:[\\/][^:]*hunter2/i.test(text);

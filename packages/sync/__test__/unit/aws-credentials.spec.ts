@@ -1,4 +1,4 @@
-// Credentials of an S3 store that names none.
+// Credentials of an S3 store whose address contains none.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -10,7 +10,7 @@ import { listen } from "../support/servers.js";
 
 const run = promisify(execFile);
 
-/** A server that answers every request with an empty list, and who signed the requests. */
+/** A server that answers every request with an empty list, and notes who signed the requests. */
 async function bucket() {
 	const keys: (string | undefined)[] = [];
 	const server = createServer((request: IncomingMessage, response) => {
@@ -25,7 +25,7 @@ async function bucket() {
 	return { keys, address: `s3://bucket?endpoint=http://127.0.0.1:${await listen(server)}` };
 }
 
-/** Lists a store twice in a process of its own. */
+/** Lists a store twice in another process. */
 const list = (address: string, env: Record<string, string>) => {
 	const program = `
 		const { openStore } = require(${JSON.stringify(library)});
@@ -36,7 +36,7 @@ const list = (address: string, env: Record<string, string>) => {
 	return run(process.execPath, ["-e", program], { env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv });
 };
 
-/** AWS's configuration files, in which a profile has keys of its own. */
+/** AWS's configuration files with a profile that has its own keys. */
 function profile(key: string) {
 	const path = join(emptyDirectory(), "credentials");
 	writeFileSync(path, `[default]\naws_access_key_id = ${key}\naws_secret_access_key = s\n`);
@@ -66,7 +66,7 @@ test("without credentials the error says what may give some", async () => {
 	expect(keys).toEqual([]);
 });
 
-// Regression: that the answer was a redirect was all that was said.
+// Regression: the only message was that the answer was a redirect.
 test("the error names the region of a bucket elsewhere", async () => {
 	const server = createServer((_, response) =>
 		response

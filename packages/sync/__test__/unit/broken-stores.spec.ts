@@ -1,5 +1,4 @@
-// The suite that every store must pass finds what is wrong: a store in memory passes it, and with each fault fails the
-// case of that rule.
+// The suite for stores finds faults: a store in memory passes it, and with each fault it fails the case of that rule.
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,7 +13,7 @@ const { checkAppend, checkProject } = require("./base/lines.js");
 const { checkId } = require("./base/names.js");
 const { hashOf, settleRedactions, toRedactions } = require("./base/redaction-rules.js");
 
-/** The case that must fail, by fault. */
+/** For each fault, the case that must fail. */
 const FAULTS = {
 	"it keeps text, not bytes": "lines come back byte for byte, in order",
 	"it says that lines are stored before they are": "lines come back byte for byte, in order",
@@ -56,7 +55,7 @@ interface Session {
 interface Shared {
 	id: string;
 	sessions: Map<string, Session>;
-	/** The hosts that have it open, by session. */
+	/** The hosts that have the session open, by session. */
 }
 
 const CURSOR = /^passed (\d{1,9})$/;
@@ -80,7 +79,7 @@ class MemoryStore implements LineStore {
 		return this.#shared.sessions.get(session);
 	}
 
-	/** How many rows a cursor has passed. */
+	/** The number of rows that a cursor has passed. */
 	#passed(found: Session | undefined, cursor: string | undefined): number {
 		if (cursor === undefined) return 0;
 		const [, passed] = CURSOR.exec(cursor) ?? [];

@@ -1,4 +1,4 @@
-// What others do to a directory: an older state is put back, sessions are deleted in the middle of an append.
+// Changes of a directory by others: an older state is restored, or sessions are deleted during an append.
 import fs, { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, normalize } from "node:path";
@@ -26,13 +26,13 @@ const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What there is of sessions but their projects. */
+/** The files of sessions except their projects. */
 const storedIn = (path: string) => filesOf(path).filter((file) => /^(headers|lines)/.test(file));
 const markOf = (session: string) => deletedPath({ folder: folderOf(), session });
 
 const openFile = fs.promises.open;
 
-/** Does something once when a log is written next. */
+/** Calls a function once at the next write of a log. */
 function beforeWrite(work: () => Promise<unknown>): void {
 	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 		if (isForWriting(args[1]) && String(args[0]).endsWith(".lines")) {
@@ -53,7 +53,7 @@ test("an append leaves nothing if its session is deleted meanwhile", async () =>
 		deleted: [{ session: SESSION }],
 		problems: [],
 	});
-	// The first one of a host makes its log.
+	// The first append of a host creates its log.
 	const other = { header: header("other"), lines: [entry("c1")] };
 	await openDirectory(path).append("other", other);
 	beforeWrite(() => openDirectory(path, "b").delete("other"));
@@ -86,7 +86,8 @@ test.each([
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(false);
 });
 
-// Regression: it stayed for ever, as the host that had written it only ever heard that the session was deleted.
+// Regression: it stayed for ever, because the host that had written it only received the error that the session was
+// deleted.
 test("the next append removes lines stored beside a deletion", async () => {
 	const path = emptyDirectory();
 	await append(openDirectory(path), [entry("a1")]);
@@ -100,7 +101,7 @@ test("the next append removes lines stored beside a deletion", async () => {
 	expect(storedIn(path)).toEqual([markOf(SESSION)]);
 });
 
-// Regression: the line that was to stand in the place of another one stayed.
+// Regression: the replacement of another line stayed.
 test("a redaction during which its session was deleted leaves nothing", async () => {
 	const path = emptyDirectory();
 	const [secret] = entries("a", 1) as [Buffer];
@@ -124,7 +125,7 @@ test("appends do not reread loaded lines of another machine", async () => {
 	await append(other, entries("x", 1));
 	const { cursor: before } = await append(one, entries("y", 1));
 	const page = await loadAll(one, SESSION, before);
-	// The cursor has not passed it, so a load gives it.
+	// The cursor has not passed it, so a load returns it.
 	expect(ids(page)).toContain("x0");
 	let after = (await append(one, entries("w", 1), page.cursor)).cursor;
 	const openFile = fs.promises.open;
@@ -152,7 +153,7 @@ test("a batch with an impossible clock stops nobody else", async () => {
 	]);
 	await append(openDirectory(path), [entry("a2")], page.cursor);
 	expect(ids(await openDirectory(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
-	// The last one that is taken for right: what would come after it is refused, and not acknowledged.
+	// The last accepted one. An append after it is refused, and not acknowledged.
 	putBatch(2 ** 52);
 	const { cursor } = await openDirectory(path).load(SESSION);
 	await expect(append(openDirectory(path), [entry("a3")], cursor)).rejects.toMatchObject({
@@ -161,7 +162,7 @@ test("a batch with an impossible clock stops nobody else", async () => {
 	});
 });
 
-// Regression: appends went on, and nobody stored the header again.
+// Regression: appends continued, but nobody stored the header again.
 test("the next appending process restores a missing header", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(openDirectory(path), [entry("a1")]);

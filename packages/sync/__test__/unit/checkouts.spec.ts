@@ -1,4 +1,4 @@
-// Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull
+// Two checkouts of a project on one machine, which are one host for the store, and processes of one checkout that pull
 // at once.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { appendFileSync, symlinkSync } from "node:fs";
@@ -28,7 +28,7 @@ test("two checkouts on one machine exchange their lines", async () => {
 	expect(idsIn(two.file)).toEqual(idsIn(one.file));
 });
 
-// Regression: by another path to the same file nothing was known of it.
+// Regression: if the file was opened by another path, its notes were not found.
 test("notes do not depend on the spelling of paths", async () => {
 	const { machine, begin } = world();
 	const { options, dir, file, notes, sync } = machine("a");
@@ -51,7 +51,7 @@ test("two pulls that create the same file both succeed", async () => {
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, ...entries("n", 3));
 	await a.sync.push();
-	// Both have found that it is new before either makes it.
+	// Both have found that it is new before either of them creates it.
 	const { items } = await b.sync.compare();
 	const results = [await b.sync.pull({ items }), await b.again().pull({ items })];
 	expect(results).toMatchObject([[{ isNew: true, added: 3 }], [{ isNew: false, added: 0, problems: [] }]]);
@@ -67,7 +67,7 @@ test("a pull notes nothing wrong beside another pull", async () => {
 	for (const { sync } of [z, me]) await sync.pull();
 	appendFileSync(z.file, text(entry("z2")));
 	await z.sync.push();
-	// One process has loaded everything there is, and is slow.
+	// One process has loaded all lines, and is slow.
 	const slow = machine("me");
 	let goOn: () => void = () => {};
 	const held = new Promise<void>((resolve) => (goOn = resolve));
@@ -83,10 +83,10 @@ test("a pull notes nothing wrong beside another pull", async () => {
 	const isSlow = new AsyncLocalStorage<boolean>();
 	const second = isSlow.run(true, () => slow.sync.pull());
 	await loaded;
-	// This comes before the other's line in the order of the store.
+	// This line precedes the other's line in the order of the store.
 	appendFileSync(a.file, text(entry("a2")));
 	await a.sync.push();
-	// The slow one ends right after the merge of the other, before its note.
+	// The slow one ends right after the other's merge, before the other writes its note.
 	const { merge } = api.SessionManager;
 	let merges = 0;
 	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {

@@ -1,4 +1,4 @@
-// The directory store, held to what every store must do.
+// Checks the directory store with the suite for stores.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";

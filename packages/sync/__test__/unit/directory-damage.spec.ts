@@ -1,4 +1,4 @@
-// Damaged logs and other things in a directory that a store cannot use: what is named, left out or refused.
+// Damaged logs, and other files in a directory that a store cannot use: which are named, omitted or refused.
 import { execFileSync } from "node:child_process";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,7 +27,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const PROJECT = `sessions/${SESSION}`;
 
-// Regression: it ended at the first damage, and said that all was done.
+// Regression: it ended at the first damage, and reported success.
 test("a redacted line leaves damaged logs and batches", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
 	const hash = hashOf(secret);
@@ -53,7 +53,8 @@ test("a redacted line leaves damaged logs and batches", async () => {
 	}
 });
 
-// Regression: another host overwrote it by what it had read, and an append may have put another batch there meanwhile.
+// Regression: another host overwrote it with the bytes that it had read. Meanwhile an append may have written another
+// batch there.
 test("only its host removes a torn end with redacted lines", async () => {
 	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
 	const hash = hashOf(secret);
@@ -70,8 +71,8 @@ test("only its host removes a torn end with redacted lines", async () => {
 	expect((await loadAll(openDirectory(path, "b"), SESSION)).lines).toHaveLength(2);
 });
 
-// Regression: the batch looked torn. So nobody named it, a redaction left secrets in the batches after it, and the next
-// append of its host cut all of them off.
+// Regression: the batch looked torn. So it was not reported, a redaction left secrets in the batches after it, and the
+// next append of its host removed all of them.
 test.each([
 	["the newline that ends a batch", (log: string) => log.replace('"a1","parentId":null}\n', '"a1","parentId":null}\v')],
 	["its number of bytes", (log: string) => log.replace(/("clock":2,"bytes":)\d/, "$19")],
@@ -93,7 +94,7 @@ test.each([
 	const redacted = readFileSync(file, "utf8");
 	expect(["a0", "a1", "a2", "a3"].filter((id) => redacted.includes(`"${id}"`))).toEqual(["a0", "a2"]);
 	expect(await failure(append(openDirectory(path), [entry("next")]))).toMatchObject({ code: "failed" });
-	// The batches after the damage wait until somebody restores the byte.
+	// The batches after the damage wait until the byte is restored.
 	const restored = redacted.replace("\v", "\n").replace(/("clock":2,"bytes":)9/, "$14");
 	writeFileSync(file, restored);
 	expect((await append(openDirectory(path), [entry("next")], after)).stored).toBe(1);
@@ -172,7 +173,7 @@ describe("an unusable batch is named, and only the rest of its log waits", () =>
 	});
 });
 
-// Regression: lists gave the one, and appends, deletions and redactions went to the other.
+// Regression: lists used one of them, but appends, deletions and redactions used the other.
 test("lines in the folder of another project are left out", async () => {
 	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
 	const put = (at: string, host: string, project: string) =>
@@ -191,7 +192,7 @@ test("lines in the folder of another project are left out", async () => {
 		return [sessions.map(({ session, project }) => [session, project]), problems];
 	};
 	expect(await listed()).toEqual([[[SESSION, "new"]], [problem]]);
-	// Of two other sessions, the names of their projects are read before.
+	// The names of the projects of two other sessions are read before.
 	for (const project of ["new", "old"])
 		await openDirectory(path).append(`0-${project}`, { header: header(`0-${project}`), lines: [entry("x")], project });
 	expect(await listed()).toEqual([
@@ -249,7 +250,7 @@ test("names that no host made are nobody's", async () => {
 });
 
 describe("a store that cannot be used says why", () => {
-	// Regression: it was made, and written to.
+	// Regression: it was created, and written to.
 	test("an unmounted drive is not created as a directory", async () => {
 		const path = join(emptyDirectory(), "drive");
 		mkdirSync(path);
@@ -284,7 +285,7 @@ describe("a store that cannot be used says why", () => {
 				),
 			});
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
-		// Regression: it asked to empty the place, and did not say what is lost with that.
+		// Regression: it asked to empty the place, but did not say which data would be lost.
 		expect(await failure(openDirectory(path).list())).toMatchObject({
 			code: "unsupported",
 			message: expect.stringMatching(/push again from each machine.*lines that no machine has any more are then lost$/),
@@ -340,7 +341,7 @@ test("a log that is too long is an error", async () => {
 	});
 });
 
-// Regression: lists, pulls and pushes waited for ever; later, a session whose log was a pipe was missing in every list.
+// Regression: lists, pulls and pushes waited for ever. Later, a session whose log was a pipe was missing in every list.
 testIf(process.platform !== "win32", "Windows has no such pipes")("a pipe instead of a file is an error", async () => {
 	const path = emptyDirectory();
 	const store = openDirectory(path);

@@ -25,7 +25,7 @@ const { readLines } = createRequire(library)("./machine/session-file.js");
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What is synchronised below a path from now on, unless `onSync` fails. */
+/** The files below a path that are synced from now on, unless `onSync` fails. */
 function syncsBelow(path: string, onSync: (name: string) => void = () => {}): string[] {
 	const steps: string[] = [];
 	changeOpenedFiles((file, name) => {
@@ -51,7 +51,7 @@ testWith("syncs")("an append ends once its lines are on the disk", async () => {
 	expect(steps).toEqual([`datasync ${logOf("a")}`]);
 });
 
-/** An append whose lines are written, and not synchronised. */
+/** An append whose lines are written, but not synced. */
 async function unsynchronised(path: string): Promise<void> {
 	syncsBelow(path, (name) => {
 		if (name === "datasync") throw systemError("EIO", "i/o error, fdatasync");
@@ -59,7 +59,7 @@ async function unsynchronised(path: string): Promise<void> {
 	expect((await failure(append(openDirectory(path), entries("a", 1)))).code).toBe("unreachable");
 }
 
-// Regression: it found the lines, in the system's memory, and resolved.
+// Regression: it found the lines, which were only in the system's memory, and resolved.
 testWith("syncs")("a repeated append synchronises what a killed one wrote", async () => {
 	const path = emptyDirectory();
 	vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
@@ -77,8 +77,7 @@ test("a repeated append rewrites lines that could not be synchronised", async ()
 	expect((await append(openDirectory(path), entries("a", 1))).stored).toBe(1);
 });
 
-// Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was
-// gone.
+// Regression: it cut the log at its former end, so the lines that another process had stored since then were lost.
 test("an append that cannot inspect its log cuts nothing off", async () => {
 	const path = emptyDirectory();
 	const store = openDirectory(path);
@@ -107,7 +106,8 @@ test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])(
 );
 
 /**
- * As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone.
+ * As on a system that returns no types: a call that needs them reads the status of each file, and fails as a whole if
+ * one is gone.
  */
 function withoutTypes(afterNames: (folder: string) => void): void {
 	const { readdir, lstat } = fs.promises;
@@ -122,7 +122,7 @@ function withoutTypes(afterNames: (folder: string) => void): void {
 	}) as never);
 }
 
-// Regression: the folder counted as empty, and of two processes of a host one lost an acknowledged line.
+// Regression: the folder counted as empty, and one of two processes of a host lost an acknowledged line.
 test("a vanishing file does not hide the others", async () => {
 	const path = emptyDirectory();
 	await append(openDirectory(path), entries("a", 1));
@@ -139,7 +139,7 @@ test("a vanishing file does not hide the others", async () => {
 	expect((await openDirectory(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
 });
 
-// Regression: another user of the directory had new files made wherever he liked.
+// Regression: another user of the directory could have new files created in any place.
 testWith("links")("nothing is written through a planted link", async () => {
 	const [path, elsewhere] = [emptyDirectory(), emptyDirectory()];
 	await append(openDirectory(path), entries("a", 1));
@@ -165,13 +165,13 @@ testWith("links")("nothing is written through a planted link", async () => {
 	expect(fs.statSync(join(elsewhere, "log")).size).toBe(0);
 });
 
-// Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
+// Regression: on Windows file systems without links the first appends of two hosts to a new store failed.
 test("without second names, two hosts may create a store together", async () => {
 	const path = emptyDirectory();
 	const denied = systemError("EPERM", "operation not permitted");
 	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
 	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
-		// Not before: the addon that has the lock is this system's.
+		// Not earlier, because the addon with the lock belongs to this system.
 		vi.spyOn(process, "platform", "get").mockReturnValue("win32");
 		fs.copyFileSync(from, to);
 		throw denied;
@@ -198,7 +198,7 @@ testIf(process.platform === "linux", "file names are text")("a file name that is
 	expect((await openDirectory(path).list()).sessions).toHaveLength(1);
 });
 
-/** The calls of files that are opened from now on read and write a few bytes at most, as on a network drive. */
+/** The calls on files that are opened from now on read and write only a few bytes, as on a network drive. */
 function inSmallSteps(...names: ("read" | "write")[]): void {
 	changeOpenedFiles((file) => {
 		for (const name of names) {
@@ -209,7 +209,7 @@ function inSmallSteps(...names: ("read" | "write")[]): void {
 	});
 }
 
-// The look after writing would blank it; until then it would be there.
+// The check after the write would overwrite it with spaces; until then it would be there.
 test("the bytes of a redacted line are not written again", async () => {
 	const path = emptyDirectory();
 	const secret = entry("secret");
@@ -224,7 +224,7 @@ test("the bytes of a redacted line are not written again", async () => {
 	expect(["more-a", "more-b", "secret"].map((id) => written.includes(id))).toEqual([true, true, false]);
 });
 
-// Regression: what the system had not written of the spaces stayed there of the line.
+// Regression: where the system had not written the spaces yet, parts of the line stayed.
 test("partial writes leave nothing of a redacted line", async () => {
 	const path = emptyDirectory();
 	const secret = Buffer.from('{"type":"message","id":"a","text":"the password is hunter2"}');

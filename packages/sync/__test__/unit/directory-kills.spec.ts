@@ -1,4 +1,4 @@
-// What killed processes and full disks leave in a directory, and one that is put back to an older state.
+// Files that killed processes and full disks leave in a directory, and a directory that is restored to an older state.
 
 import fs, { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +23,7 @@ import { changeOpenedFiles, isForWriting, systemError } from "../support/opened-
 
 afterEach(() => vi.restoreAllMocks());
 
-// Regression: it stayed for ever where nothing was removed.
+// Regression: if nothing was removed, it stayed for ever.
 test("what killed processes left is removed after a day", async () => {
 	const path = emptyDirectory();
 	const before = new Date(Date.now() - 25 * 3600 * 1000);
@@ -37,8 +37,7 @@ test("what killed processes left is removed after a day", async () => {
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 
-// Regression: it meant that the session has no project, or one whose name is the beginning; and nothing said what to do
-// about it.
+// Regression: then the session had no project, or one whose name was the beginning, and no message said what to do.
 test.each(["", "sho"])("a truncated project name is no name (%j)", async (part) => {
 	const path = emptyDirectory();
 	await openDirectory(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
@@ -84,7 +83,7 @@ test("the next append of its host removes a torn batch", async () => {
 		writeFileSync(file, Buffer.concat([whole, torn]));
 		const page = await loadAll(openDirectory(path, "reader"), SESSION);
 		expect([ids(page), page.problems, page.more]).toEqual([["a0"], [], false]);
-		// Neither what is listed nor another host changes it.
+		// Neither lists nor another host change it.
 		expect((await openDirectory(path, "b").list()).sessions).toHaveLength(1);
 		await append(openDirectory(path, "b"), entries("b", 1));
 		expect(readFileSync(file)).toEqual(Buffer.concat([whole, torn]));
@@ -108,7 +107,7 @@ test("only the last batch of the own host is removed", async () => {
 	const without = (from: number, to: number) =>
 		Buffer.concat([second.subarray(0, from), Buffer.alloc(to - from), second.subarray(to)]);
 	const content = second.indexOf("\n") + 1;
-	// A power failure left zeros of what was not on the disk: of lines and their ends, or of the beginning.
+	// After a power failure, bytes that were not on the disk are zeros: of lines and their ends, or of the beginning.
 	for (const damaged of [
 		without(content + 10, second.length - 10),
 		without(0, 60),
@@ -127,7 +126,7 @@ test("only the last batch of the own host is removed", async () => {
 	}
 });
 
-// Regression: a load passed it with the cursor, after which nobody looked at it.
+// Regression: the cursor of a load passed it, and after that it was never checked again.
 test.each(["an append", "a load"])("%s removes a line that was redacted during a kill", async (next) => {
 	const path = emptyDirectory();
 	const { cursor } = await append(openDirectory(path), [entry("a")]);
@@ -146,13 +145,13 @@ test.each(["an append", "a load"])("%s removes a line that was redacted during a
 			return new Promise(() => {});
 		};
 	});
-	// It has another directory of locks than the process that follows it, as its locks would end with it.
+	// Its directory of locks differs from that of the process after it, because its locks would end with it.
 	const appended = new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, {
 		header: header(),
 		lines: [entry("secret")],
 		after: cursor,
 	});
-	// It does not end, but for a failure.
+	// It ends only after a failure.
 	await Promise.race([written, appended]);
 	spy.mockRestore();
 	const after = next === "a load" ? (await loadAll(openDirectory(path), SESSION, cursor)).cursor : cursor;
@@ -162,8 +161,8 @@ test.each(["an append", "a load"])("%s removes a line that was redacted during a
 });
 
 /**
- * From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the
- * disk were full.
+ * From its change number `at` on, no call reaches the file system, as if the process had been killed or the disk were
+ * full.
  */
 function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	let changes = 0;
@@ -212,7 +211,7 @@ test.each([0, 3])("a killed append can be repeated (after %i lines)", async (cou
 		const path = emptyDirectory();
 		cpSync(before, path, { recursive: true });
 		const { died } = dieAt(at);
-		// The locks of a process end with it; this one's is not over.
+		// The locks of a process end with it, but this process has not ended.
 		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
 		const work = store
 			.append(SESSION, { header: header(), lines: entries("x", 2), after })
@@ -230,7 +229,7 @@ test.each([0, 3])("a killed append can be repeated (after %i lines)", async (cou
 		);
 		expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
 	}
-	// A log that is there is written at one place.
+	// An existing log is written at one place.
 	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
 });
 

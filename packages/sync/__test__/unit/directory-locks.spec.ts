@@ -24,7 +24,8 @@ import { systemError } from "../support/opened-files.js";
 
 afterEach(() => vi.restoreAllMocks());
 
-// Regression: the lock had the name by which the directory was opened, and two batches followed the same one.
+// Regression: the name of the lock depended on the path by which the directory was opened, and two batches followed the
+// same one.
 testWith("links")("processes exclude each other by whatever path they use", async () => {
 	const [path, links, { agent }] = [emptyDirectory(), emptyDirectory(), ownAgent()];
 	fs.symlinkSync(path, join(links, "link"));
@@ -36,12 +37,12 @@ testWith("links")("processes exclude each other by whatever path they use", asyn
 	expect(readdirSync(join(agent, "session-stores/locks")).filter((name) => name.includes("-session-"))).toHaveLength(1);
 });
 
-/** Runs a command in a network namespace of its own. */
+/** Runs a command in its own network namespace. */
 const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
 
 const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
 
-// Regression: the lock was an address of the network, and one process wrote over what the other one had written.
+// Regression: the lock was a network address, and one process overwrote the other's lines.
 testIf(canBeApart, "no network namespace can be made here")(
 	"processes exclude each other across network namespaces",
 	async () => {
@@ -52,7 +53,7 @@ testIf(canBeApart, "no network namespace can be made here")(
 			`
 		const { promises: fs } = require("node:fs");
 		const { open } = fs;
-		// Between the look at a log and the write.
+		// Between the check of a log and the write.
 		fs.open = async (...args) => {
 			const file = await open(...args);
 			const stat = file.stat.bind(file);
@@ -85,7 +86,7 @@ testIf(canBeApart, "no network namespace can be made here")(
 	},
 );
 
-// Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
+// Regression: if the home is on a drive without locks, nothing could be stored, and no setting helped.
 testWith("links")("locks may be on another drive, behind a link", async () => {
 	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
 	fs.symlinkSync(elsewhere, join(locks, "locks"));

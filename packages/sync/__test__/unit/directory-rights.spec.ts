@@ -1,4 +1,4 @@
-// Whose rights the files of a directory have, and users of one system that share it.
+// The rights of files in a directory, and users of one system who share it.
 import { execFileSync } from "node:child_process";
 import fs, { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,14 +24,14 @@ import { systemError } from "../support/opened-files.js";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** The rights of everything below a directory, by path: of files without the right to execute. */
+/** The rights of all files and folders below a directory, by path; for files without the right to execute. */
 const modesOf = (path: string) =>
 	(readdirSync(path, { recursive: true }) as string[]).map((name) => {
 		const stat = fs.statSync(join(path, name));
 		return `${name} ${(stat.mode & 0o3777).toString(8)} ${stat.isDirectory() ? "folder" : "file"}`;
 	});
 
-// Regression: the umask was taken from them, and the second user was refused.
+// Regression: the umask was applied to them, and the second user was refused.
 for (const umask of [0, 0o022, 0o077]) {
 	testWith("modes")(`new files have the directory's rights despite umask ${umask}`, async () => {
 		const path = emptyDirectory();
@@ -47,7 +47,7 @@ for (const umask of [0, 0o022, 0o077]) {
 	});
 }
 
-// Regression: EEXIST was all that was looked at, and other users were refused for ever.
+// Regression: only EEXIST was checked, and other users were refused for ever.
 testWith("modes")("the next append sets rights after a kill", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o2770);
@@ -72,16 +72,16 @@ testWith("modes")("the next append sets rights after a kill", async () => {
 });
 
 /**
- * What a script says that another user of this system runs. It loads everything first: the clone may be in a directory
- * that the user cannot enter, such as root's home.
+ * The output of a script that another user of this system runs. It loads all modules first, because the clone may be in
+ * a directory that the user cannot enter, such as root's home.
  */
 function runAs(uid: number, gid: number, script: string, env: NodeJS.ProcessEnv = process.env): string {
-	// A folder that the other user cannot enter, wherever the clone is: the paths of all modules lead through it.
+	// A folder that the other user cannot enter, wherever the clone is. The paths of all modules lead through it.
 	const home = fs.mkdtempSync(join(tmpdir(), "psn-home-"));
 	fs.chmodSync(home, 0o700);
 	fs.symlinkSync(root, join(home, "clone"));
 	const inHome = (path: string): string => join(home, "clone", relative(root, path));
-	// Node looks for a package again for each module that requires it.
+	// Node resolves a package again for each module that requires it.
 	const code = `
 		const Module = require("node:module");
 		const [find, addon] = [Module._resolveFilename, require.resolve("pi-session-native")];
@@ -113,7 +113,7 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 	runAs(uid, gid, code);
 }
 
-// Only the system's administrator can be two users.
+// Only the system's administrator can change to another user.
 for (const [one, other] of [
 	[0o022, 0o077],
 	[0o077, 0o022],
@@ -128,7 +128,7 @@ for (const [one, other] of [
 			appendAs(60_002, 60_000, other, path, "bob", entry("b"));
 			appendAs(60_001, 60_000, one, path, "alice", entry("c"));
 			expect(ids(await loadAll(openDirectory(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
-			// Each may remove what the other one made.
+			// Each user may remove the other's files.
 			runAs(
 				60_002,
 				60_000,
@@ -139,7 +139,7 @@ for (const [one, other] of [
 	);
 }
 
-// Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
+// Regression: the home was read when a store was opened, and the system's error was thrown.
 testIf(process.getuid?.() === 0, "only root can be a user without a home")(
 	"a user without a home can read",
 	async () => {
@@ -152,7 +152,7 @@ testIf(process.getuid?.() === 0, "only root can be a user without a home")(
 			console.log(sessions.length, error.name, error.code, error.message);
 		});`;
 		expect(runAs(61_234, 61_234, code, { PATH: process.env.PATH })).toMatch(
-			// Deno's processes have the home of whoever began the tests.
+			// In Deno the processes have the home of the user who started the tests.
 			/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
 		);
 	},

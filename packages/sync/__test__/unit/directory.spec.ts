@@ -51,7 +51,7 @@ test("a log contains plain lines of entries", async () => {
 	expect(readFileSync(join(path, HEADER), "utf8")).toBe(`${header()}`);
 });
 
-// Regression: the deletion stopped halfway each time, after the lines were gone.
+// Regression: the deletion stopped halfway each time, after it had removed the lines.
 test("a draft that cannot be removed stops no deletion", async () => {
 	const path = emptyDirectory();
 	await append(openDirectory(path), entries("a", 1));
@@ -65,7 +65,7 @@ test("a draft that cannot be removed stops no deletion", async () => {
 	expect(filesOf(path)).not.toContain(logOf("a"));
 });
 
-// Regression: it named one, another one each time.
+// Regression: it named only one, a different one each time.
 test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
 	const store = openDirectory(path);
@@ -93,7 +93,7 @@ test("no file contains bytes of redacted lines or earlier replacements", async (
 	const size = fs.statSync(join(path, logOf("a"))).size;
 	await openDirectory(path, "b").redact(SESSION, [{ hash: hashOf(saying("hunter2")), line: saying("masked") }]);
 	expect([having("hunter2"), having("masked")]).toEqual([[], [expect.stringContaining(".redacted/")]]);
-	// The log has its length, so that its host goes on.
+	// The log keeps its length, so that its host can continue.
 	expect(fs.statSync(join(path, logOf("a"))).size).toBe(size);
 	await append(store, [entry("c")], cursor);
 	await openDirectory(path, "b").redact(SESSION, [{ hash: hashOf(saying("masked")) }]);
@@ -105,7 +105,7 @@ test("no file contains bytes of redacted lines or earlier replacements", async (
 	expect(having("here")).toEqual([]);
 });
 
-// Regression: each load read all that was ever redacted of the session.
+// Regression: each load read all redactions of the session.
 test("replacements are read only with their redacted lines", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(openDirectory(path), entries("a", 3));
@@ -151,8 +151,8 @@ test("this release reads and extends a directory of layout 4", async () => {
 	);
 });
 
-// Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or
-// nothing could be.
+// Regression: the cursor was compared with the sizes in the list. So it was refused, and everything was loaded again,
+// or nothing could be loaded.
 describe("what was stored since a list", () => {
 	test("by a host of an earlier page, is loaded", async () => {
 		const path = emptyDirectory();
@@ -187,10 +187,10 @@ test("a long log is read and redacted in portions", async () => {
 	const page = await loadAll(openDirectory(path, "reader"), SESSION);
 	expect([ids(page), page.problems]).toEqual([["a", "b", "c", "d", "e"], []]);
 	const lengths = alloc.mock.calls.map(([length]) => length);
-	// Those of a, b and c, and the portions that grow until they contain d.
+	// The sizes of a, b and c, and the portions that grow until they contain d.
 	expect(Math.max(...lengths)).toBeLessThan(32 << 20);
 	expect(lengths.find((length) => length > 1 << 20)).toBeLessThanOrEqual(8 << 20);
-	// The first batch is damaged, the others have lines that are redacted.
+	// The first batch is damaged, and the others contain redacted lines.
 	const log = join(path, logOf("a"));
 	const file = fs.openSync(log, "r+");
 	fs.writeSync(file, "?", 2);

@@ -1,4 +1,4 @@
-// What a store takes for a session, next to what the addon does: headers, versions, names of files.
+// Which files a store accepts as sessions, compared with the addon: headers, versions, names of files.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
@@ -18,7 +18,7 @@ function written(lines: string): string {
 	return path;
 }
 
-/** What a store says against a file; undefined if it takes it. */
+/** The error of a store for a file; undefined if the store accepts it. */
 const refusal = (path: string): Promise<string | undefined> =>
 	local.describe(path).then(
 		() => undefined,
@@ -26,7 +26,8 @@ const refusal = (path: string): Promise<string | undefined> =>
 	);
 
 describe("a store takes a version that the addon does not migrate", () => {
-	// Regression: it refused what is not a number, of which the addon migrates nothing, with the advice to open it.
+	// Regression: it refused versions that are not numbers, which the addon does not migrate, and advised to open the
+	// file.
 	const stated = [
 		"1",
 		"null",

@@ -18,7 +18,7 @@ const plain = (text: string) =>
 		.replace(/^-+|-+$/g, "")
 		.toLowerCase();
 
-/** Without the folder of locks. */
+/** Without the directory of locks. */
 const filesIn = (folder: string) => readdirSync(folder).filter((name) => name !== "locks");
 
 beforeEach(() => {
@@ -42,7 +42,7 @@ test("PI_SYNC_HOST names the host", async () => {
 	await expect(hostId(emptyDirectory())).rejects.toThrow(/Not an id of a host/);
 });
 
-// Regression: it was overwritten, and the machine was another one from then on.
+// Regression: it was overwritten, and from then on the machine was another host.
 test("a host's id survives moments when it cannot be read", async () => {
 	const folder = join(emptyDirectory(), "session-stores");
 	const id = await hostId(folder);
@@ -60,7 +60,7 @@ test("a host's id survives moments when it cannot be read", async () => {
 	}
 });
 
-// Regression: each of them wrote its own id over the one that was there.
+// Regression: each of them overwrote the existing id with its own.
 test("simultaneous calls return one id", async () => {
 	const folder = join(emptyDirectory(), "session-stores");
 	const ids = await Promise.all(Array.from({ length: 8 }, () => hostId(folder)));

@@ -4,7 +4,7 @@ import { library } from "../support/lines.js";
 
 const { inParallel } = createRequire(library)("./base/in-parallel.js");
 
-// Regression: they were begun all the same.
+// Regression: they were started in spite of the failure.
 test("after one item has failed, no others are begun", async () => {
 	const begun: number[] = [];
 	let goOn: () => void = () => {};

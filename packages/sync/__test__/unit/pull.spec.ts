@@ -1,4 +1,4 @@
-// From a store to a session's file, and the sessions of a project both ways.
+// From a store to a session's file, and the sessions of a project in both directions.
 import {
 	appendFileSync,
 	existsSync,
@@ -36,7 +36,7 @@ test("a pulled file has the same entries and another directory", async () => {
 	expect(rest?.equals(first as Buffer)).toBe(true);
 	expect(JSON.parse(linesOf(b.file)[0] as string)).toEqual({ ...JSON.parse(String(header())), cwd: "/home/b/shop" });
 	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
-	// Regression: others could read its name.
+	// Regression: other users could read its name.
 	if (process.platform !== "win32") expect(statSync(b.dir).mode & 0o777).toBe(0o700);
 	expect(await b.sync.pull()).toEqual([]);
 	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
@@ -179,7 +179,7 @@ test("an open manager continues its own branch after pulls", async () => {
 	manager.reload();
 	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual([mine, 6]);
 	expect(manager.getEntry(manager.appendCustomEntry("next"))?.parentId).toBe(mine);
-	// Because the pulls noted what is stored, the next push sends these two alone.
+	// The pulls noted the stored lines, so the next push sends only these two.
 	const append = vi.spyOn(a.store, "append");
 	await a.sync.push();
 	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([2]);
@@ -211,7 +211,7 @@ test("entries with one id are redacted on both machines", async () => {
 	for (const { sync } of [a, b]) await sync.pull();
 	expect(idsIn(b.file)).toEqual(["root", "c0ffee00", "a-child", "c0ffee00", "b-child"]);
 	expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).lines).toHaveLength(4);
-	// Nothing goes to the store as something new, also without notes.
+	// No line is stored again, even without notes.
 	rmSync(a.notes, { recursive: true });
 	for (const one of [a, b, a]) {
 		expect(
@@ -255,7 +255,7 @@ test("a parent session that is here is found here", async () => {
 	const [a, b] = [machine("a"), machine("b")];
 	const parent = `/home/a/.pi/sessions/--home-a-shop--/${NAME}`;
 	await a.store.append(SESSION, { header: header(), lines: [entry("x")], project: "shop" });
-	// The second is the name in version 1 and 2, which stays when such a file is migrated.
+	// The second is the name in versions 1 and 2, which a migration keeps.
 	for (const field of ["parentSession", "branchedFrom"])
 		await a.store.append(field, {
 			header: Buffer.from(
@@ -287,7 +287,7 @@ test("unusable sessions are named, and files stay unchanged", async () => {
 	});
 	begin(a, entry("x"));
 	await a.sync.push();
-	// The file here is another session's by now; one is locked.
+	// Here one file is now another session's; one is locked.
 	begin(b, entry("mine"));
 	const holder = api.SessionManager.open(b.file, { lock: "exclusive" });
 	holder.appendCustomEntry("x");

@@ -1,4 +1,4 @@
-// What never leaves a machine: private sessions, and lines that hold a secret.
+// Sessions and lines that never leave a machine: private sessions, and lines that contain a secret.
 import { execFileSync } from "node:child_process";
 import {
 	appendFileSync,
@@ -30,7 +30,7 @@ const settingsOf = (value: unknown, agent = emptyDirectory()) => {
 	writeSettings(agent, value);
 	return agent;
 };
-/** Put together, so that nobody takes them for keys. */
+/** They are joined here, so that no scanner reports them as keys. */
 const KEYS = [
 	`AKIA${"ABCDEFGHIJ234567"}`,
 	`sk-${"ant-"}${"a1".repeat(24)}`,
@@ -68,7 +68,8 @@ test("a provider's key keeps its line and later lines back", async () => {
 	}
 });
 
-// Regression: the second push had a note, did not compare, and held back what the store has, with all that follows it.
+// Regression: the second push had a note. So it did not compare, and did not push a line that the store has, nor the
+// lines after it.
 test("a stored line is not held back", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
@@ -105,7 +106,7 @@ test("a stored line is not held back", async () => {
 	await expect(store()).rejects.toMatchObject({ code: "held-back" });
 });
 
-// Regression: JSON writes a line break as \n, whose n belonged to the word.
+// Regression: JSON writes a line break as \n, and its n was read as a part of the word.
 test("keys are found after line breaks, colours and in JSON", () => {
 	const { secretIn } = pushRules(settingsOf({ secrets: true }));
 	for (const key of KEYS)
@@ -166,7 +167,7 @@ testWith("links")("private directories and projects are found through links", as
 	}
 });
 
-// Regression: a header of more than 64 KiB was no header.
+// Regression: a header of more than 64 KiB was not recognized.
 test("a fork of an unreadable parent is private", () => {
 	const dir = emptyDirectory();
 	const { isPrivate } = pushRules(settingsOf({ private: [SESSION] }));
@@ -215,7 +216,7 @@ test("a fork without its parent's file is private", () => {
 			isForkPrivate(),
 		]).toEqual([true, true, false, true, false]);
 	}
-	// Of an id alone it cannot be said that its file is gone.
+	// From an id alone we cannot tell whether its file is missing.
 	write(fork, "fork", "gone");
 	expect([isForkPrivate("/shop"), isForkPrivate("id:gone")]).toEqual([false, true]);
 });
@@ -290,7 +291,7 @@ test("neither a newly private session nor its forks are stored", async () => {
 	appendFileSync(a.file, text(entry("b")));
 	expect(await sync.push({ local })).toEqual([]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
-	// A fork of a fork, and one whose parent's file is gone.
+	// A fork of a fork, and a fork whose parent's file is missing.
 	forkOf(a.file, first);
 	forkOf(first.file, second);
 	expect(await sync.push({ local: [first, second] })).toEqual([]);
@@ -299,7 +300,7 @@ test("neither a newly private session nor its forks are stored", async () => {
 	expect([first, second].map((fork) => sync.isPrivate(fork))).toEqual([true, true]);
 	await expect(sync.push({ session: "fork-2" })).rejects.toThrow(/is private and is not pushed/);
 	expect((await a.store.list()).sessions.map(({ session }) => session)).toEqual([SESSION]);
-	// Forks of forks of each other end, too.
+	// The search also ends for forks of forks that name each other.
 	forkOf(second.file, first);
 	expect(pushRules(settingsOf({ private: ["id:other"] })).isPrivate({ ...first, cwd: "/" })).toBe(false);
 });
@@ -340,7 +341,7 @@ test("marking a session changes nothing else in the settings", async () => {
 
 test("unknown and wrong settings are named", () => {
 	expect(readSettings(emptyDirectory())).toMatchObject({ push: true, pull: true, private: [], secrets: false });
-	// Regression: a path depended on the working directory, and a word was taken for an id.
+	// Regression: a path depended on the working directory, and a word was read as an id.
 	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map(
 		(one) =>
 			[
@@ -365,13 +366,13 @@ test("unknown and wrong settings are named", () => {
 	const agent = settingsOf({});
 	chmodSync(join(agent, "session-store.json"), 0o604);
 	expect(() => readSettings(agent)).toThrow(/chmod 600/);
-	// Regression: it was to get the rights of a file, and could then not be read.
+	// Regression: it was replaced by one with a file's rights, which could then not be read.
 	const odd = emptyDirectory();
 	mkdirSync(join(odd, "session-store.json"));
 	expect(() => readSettings(odd)).toThrow(/session-store\.json must be a regular file$/);
 });
 
-// Regression: a link to a file without an end took all memory, and a pipe made the command wait for ever.
+// Regression: a link to an endless file used all memory, and with a pipe the command waited for ever.
 testWith("pipes")("settings must be a small regular file", () => {
 	const agent = emptyDirectory();
 	const path = join(agent, "session-store.json");

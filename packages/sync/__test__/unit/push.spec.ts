@@ -18,7 +18,7 @@ const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 /** Nothing was redacted here. */
 const noRedactions = { pushUnlessKnown: async () => {}, redactKnownCopies: async () => false, forget: () => {} };
 
-/** A file, a store, and what was appended to it. */
+/** A file, a store, and the lines that were appended to it. */
 function setup(lines: Buffer[] = []) {
 	const path = emptyDirectory();
 	const file = join(path, "session.jsonl");
@@ -107,7 +107,7 @@ test("without a matching note only missing lines are stored", async () => {
 	forget();
 	appendFileSync(file, text(entry("b")));
 	expect(await push()).toBe(0);
-	// A pull brought the lines into another order.
+	// A pull changed the order of the lines.
 	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
 	writeFileSync(file, `${[lines[0], ...lines.slice(1).reverse()].join("\n")}\n${text(entry("c"))}`);
 	expect(await push()).toBe(0);
@@ -115,7 +115,7 @@ test("without a matching note only missing lines are stored", async () => {
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "a1", "a2", "b", "c"]);
 });
 
-// Regression: it counted as stored, or so much of it as had been before.
+// Regression: it counted as stored completely, or up to its former length.
 test("a file that was shortened does not count as stored", async () => {
 	const { file, push, lag } = setup(entries("a", 2));
 	await push();
@@ -126,8 +126,8 @@ test("a file that was shortened does not count as stored", async () => {
 	}
 });
 
-// Regression: each push said that the bytes of a header, or of a line without its end, were stored; and the session was
-// said to be never pushed, while each push stored nothing.
+// Regression: each push reported the bytes of a header, or of an unterminated line, as stored. Then the session was
+// reported as never pushed, although each push stored nothing.
 test("a session without complete entries has nothing to store", async () => {
 	const { file, store, push, lag } = setup();
 	for (const more of ["", "no JSON\n", "\n", "{}\n", '{"type":"session","id":"x"}\n']) {
@@ -147,19 +147,19 @@ test("a session without complete entries has nothing to store", async () => {
 	expect(await lag()).toBe(0);
 });
 
-// Regression: Node ended with SIGABRT. The zeros are those that a power failure leaves.
+// Regression: Node ended with SIGABRT. The zeros are like those after a power failure.
 test("a line of half a gigabyte of zeros is skipped", async () => {
 	const { file, store, push, skipped } = setup([entry("a")]);
 	truncateSync(file, statSync(file).size + 560_000_000);
 	appendFileSync(file, `\n${text(entry("b"))}`);
 	expect(await push()).toBe(0);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a", "b"]);
-	// Bun has longer strings, and so reads the line, which is no JSON.
+	// Bun has longer strings, so it reads the line, which is not JSON.
 	if (runtime === "bun") return;
 	expect(skipped).toMatchObject([{ code: "invalid", message: expect.stringContaining(`${file}: the line at byte`) }]);
 });
 
-// Regression: Windows replaces no file that is open, and the secret was stored first.
+// Regression: Windows does not replace an open file, and the secret was stored first.
 testIf(process.platform === "linux", "the open files are known on Linux alone")(
 	"a file is closed before copies in it are redacted",
 	async () => {

@@ -1,4 +1,4 @@
-// Redaction files, on which it rests that a redacted line does not come back.
+// Redaction files, which ensure that a redacted line does not come back.
 import fs, { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
@@ -20,14 +20,14 @@ afterEach(() => vi.restoreAllMocks());
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
 const redactionFileIn = (notes: string) => new RedactionFile(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
-/** The one file in a directory of notes. */
+/** The only file in a directory of notes. */
 const fileIn = (notes: string) =>
 	join(
 		notes,
 		readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string,
 	);
 
-/** The files and folders that are synchronised, and the renames, while something is done. */
+/** The files and folders that are synced, and the renames, while a function runs. */
 async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 	const steps: string[] = [];
 	const { rename } = fs.promises;
@@ -42,7 +42,7 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 	return steps;
 }
 
-// Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
+// Regression: nothing was synced, and after a power failure the next pull brought redacted lines back.
 testWith("syncs")("a redaction file is on the disk before it counts", async () => {
 	const notes = join(emptyDirectory(), "notes");
 	const steps = await stepsOf(() => redactionFileIn(notes).add([line("1")]));
@@ -55,14 +55,14 @@ testWith("syncs")("a redaction file is on the disk before it counts", async () =
 	]);
 });
 
-// Regression: it was only where Node knows an option that is newer than the oldest release which this package supports.
+// Regression: this worked only if Node has an option that is newer than the oldest supported release.
 testWith("syncs")("private marks are on the disk before they count", async () => {
 	const agent = emptyDirectory();
 	const [synced, renamed, ...folders] = await stepsOf(() => setPrivate(agent, SESSION, true));
 	expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
 });
 
-// Regression: the directory above it is its own parent, and a redaction file was synchronised for ever.
+// Regression: the root directory is its own parent, so a redaction file was synced for ever.
 testWith("syncs")("notes may be in the root of a file system", async () => {
 	const dir = emptyDirectory();
 	const { root } = parse(dir);
@@ -71,7 +71,7 @@ testWith("syncs")("notes may be in the root of a file system", async () => {
 	expect(readFileSync(join(dir, "note.json"), "utf8")).toBe("[]");
 });
 
-// Regression: they stayed for ever, that of the settings with the store's password in it.
+// Regression: they stayed for ever, even the draft of the settings, which contains the store's password.
 test("a write removes drafts that are a day old", async () => {
 	const dir = emptyDirectory();
 	const [old, young, ...others] = [
@@ -86,7 +86,7 @@ test("a write removes drafts that are a day old", async () => {
 	expect([old, young, ...others].filter((path) => fs.existsSync(path))).toEqual([young, ...others]);
 });
 
-// Regression: each read the redaction file before the other one wrote it, and one of the two was lost.
+// Regression: each read the redaction file before the other one wrote it, and one of the two redactions was lost.
 test("simultaneous redactions are all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
@@ -118,7 +118,7 @@ test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished"
 	},
 );
 
-// Regression: nothing of any session of the directory was pushed or pulled.
+// Regression: no session of the directory was pushed or pulled.
 test("a damaged redaction file stops its own session alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
@@ -139,7 +139,7 @@ test("a damaged redaction file stops its own session alone", async () => {
 	expect((await a.store.load(SESSION)).lines).toHaveLength(1);
 });
 
-// Regression: the entry lost all that it says, here and in the store.
+// Regression: the entry lost all its texts, here and in the store.
 test("the redactions that a killed process noted are finished", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -163,7 +163,7 @@ test("the redactions that a killed process noted are finished", async () => {
 		expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
 });
 
-// Regression: the backup of a migration kept what the entry says, whose line is another one there.
+// Regression: the backup of a migration kept the entry's text, because the entry has another line there.
 test.each(["push", "redact"] as const)("the next %s finishes a redaction in the backups", async (next) => {
 	const { machine, begin } = world();
 	const a = machine("a");
@@ -185,7 +185,7 @@ test.each(["push", "redact"] as const)("the next %s finishes a redaction in the 
 	expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
 });
 
-// Regression: it was noted after it was changed, and not at all where another line was gone by then.
+// Regression: it was noted after the change, and if another line was gone by then, it was not noted at all.
 test.each(["before the file is changed", "in the moment in which it is changed"])(
 	"a line appended during a redaction is noted (%s)",
 	async (when) => {
@@ -216,7 +216,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 	},
 );
 
-// Regression: a line went through text, so that the files differed, and both lost all that the entry says.
+// Regression: a line was converted to text and back, so the files differed, and both lost all texts of the entry.
 test("a redacted line keeps bytes that are not UTF-8", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -267,7 +267,7 @@ test("a redacted line leaves an incomplete batch of the store", async () => {
 		const [before, note] = [readFileSync(log), readFileSync(fileIn(a.notes))];
 		appendFileSync(a.file, text(secret));
 		await a.again().push();
-		// The power failed before the append was acknowledged.
+		// The power fails before the append is acknowledged.
 		writeFileSync(log, Buffer.concat([before, spoil(readFileSync(log).subarray(before.length))]));
 		writeFileSync(fileIn(a.notes), note);
 		expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();
@@ -298,7 +298,8 @@ test("the next push sends redactions of another process", async () => {
 	}
 });
 
-// Regression: the store was told only where there was a file, and gave the line to the new one.
+// Regression: the redaction was sent to the store only if there was a file, and the store returned the line to the new
+// file.
 test("a redacted line does not return into a deleted file", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
@@ -311,7 +312,7 @@ test("a redacted line does not return into a deleted file", async () => {
 	expect(readFileSync(a.file, "utf8")).toContain("[redacted]");
 });
 
-// Regression: it stayed unfinished for ever, and each push tried it again.
+// Regression: it stayed unfinished for ever, and each push repeated it.
 test.each(["not-found", "deleted"])("a redaction of an absent session is finished (%s)", async (code) => {
 	const redactionFile = new RedactionFile(
 		emptyDirectory(),
@@ -322,7 +323,7 @@ test.each(["not-found", "deleted"])("a redaction of an absent session is finishe
 	expect(redactionFile.isUnfinished()).toBe(false);
 });
 
-// Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told
+// Regression: all stores shared the lock of the directory. If one did not answer, no other store received the redaction
 // for two minutes.
 test.each([
 	["another store", "/other", SESSION],
@@ -341,7 +342,7 @@ test.each([
 	expect(redactionFile("/away", SESSION).isUnfinished()).toBe(false);
 });
 
-// Regression: the store had been told, and the same push went on with the redacted line beside the old one.
+// Regression: the store had the redaction, and the same push then stored the redacted line beside the old one.
 test("a store restored during a push gets its redactions first", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
@@ -361,7 +362,7 @@ test("a store restored during a push gets its redactions first", async () => {
 	expect(stored).toEqual(linesIn(a.file));
 });
 
-// Regression: processes had one mark, which the first one that succeeded removed.
+// Regression: the processes had one mark, and the first one that succeeded removed it.
 test("a redaction is unfinished until the store has succeeded", async () => {
 	const folder = emptyDirectory();
 	const inStore = (name: string) => new RedactionFile(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
@@ -384,8 +385,8 @@ test("a redaction is unfinished until the store has succeeded", async () => {
 	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
 });
 
-// Regression: what became of it was kept for the stores, which is refused, and the session neither went nor came any
-// more.
+// Regression: its replacement was kept for the stores, which refuse it, and the session was neither pushed nor pulled
+// any more.
 test("a line without an id is redacted like its entry", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
@@ -403,7 +404,7 @@ test("a line without an id is redacted like its entry", async () => {
 	}
 });
 
-// Regression: the text stayed in the file, beside the line that the pull brought in its place.
+// Regression: the text stayed in the file, beside its replacement from the pull.
 test("the next push or pull redacts a restored file", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];

@@ -1,4 +1,4 @@
-// What was redacted in a session comes back through no fork of it that is stored later.
+// A redacted text of a session does not come back by a fork that is stored later.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ const putFork = (machine: Machine, ...lines: Buffer[]) => {
 	writeFileSync(forkOf(machine), lined(header(FORK), ...lines));
 };
 
-/** Machines of which the first has redacted a text in a session that all had but the new one. */
+/** Machines, the first of which has redacted a text in a session. All have the session, except for the new machine. */
 async function redacted() {
 	const { machine, begin } = world();
 	const [a, c, late, fresh] = ["a", "c", "late", "fresh"].map((name) => machine(name)) as [
@@ -33,7 +33,7 @@ async function redacted() {
 	return { machine, a, c, late, fresh };
 }
 
-// Regression: it was pulled as a new session, and nobody compared it with what was redacted.
+// Regression: it was pulled as a new session, without a comparison with the redactions.
 test.each([
 	["its own", "a"],
 	["another one", "z"],
@@ -59,7 +59,7 @@ test("a pulled fork is never written with a redacted text", async () => {
 	const { a, late } = await redacted();
 	putFork(late, first, secret());
 	await late.again().push({ session: FORK });
-	// The store cannot be told.
+	// The store cannot receive the redaction.
 	vi.spyOn(a.store, "redact").mockRejectedValueOnce(new Error("away"));
 	expect(await a.again().pull({ session: FORK })).toMatchObject([{ error: { message: "away" } }]);
 	expect(() => readFileSync(forkOf(a))).toThrow("ENOENT");
@@ -88,7 +88,7 @@ test("a fork keeps its own redaction of an entry", async () => {
 	expect(linesIn(forkOf(a))[1]).toContain("***");
 });
 
-// Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled
+// Regression: all pulls waited until every session file of the machine had been read, so a pi that ran briefly pulled
 // nothing.
 test("sessions without redactions are pulled before copies are searched", async () => {
 	const { machine, begin } = world();
@@ -99,7 +99,7 @@ test("sessions without redactions are pulled before copies are searched", async 
 	begin(b, first, secret());
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 	const otherFiles = vi.fn(() => {
-		// What is pulled is redacted all the same.
+		// Pulled lines are redacted in any case.
 		expect(linesIn(forkOf(b))).toEqual([first, clean(), other].map(String));
 		expect(readFileSync(b.file, "utf8")).toContain("hunter2");
 		return [];
@@ -110,14 +110,14 @@ test("sessions without redactions are pulled before copies are searched", async 
 	expect(linesIn(b.file)).toEqual([first, clean()].map(String));
 });
 
-// Regression: it was looked for before the file was written, and the lines that had been loaded brought it back.
+// Regression: the text was searched before the file was written, and the loaded lines brought it back.
 test("lines that are redacted during a pull stay redacted", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, first, secret());
 	await a.sync.push();
 	let asked = 0;
-	// It is asked for the list, and then before the file is written.
+	// It is read for the list, and again before the file is written.
 	const isOpen = async () => {
 		if (++asked === 2)
 			expect((await b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })).error).toBeUndefined();
@@ -130,7 +130,7 @@ test("lines that are redacted during a pull stay redacted", async () => {
 	expect(await storedLines(b.store, SESSION)).toEqual([first, clean()].map(String));
 });
 
-// Regression: the line was held back, though it is known here what stands in its place.
+// Regression: the line was not pushed, although this machine knows its replacement.
 test("a push redacts and stores a fork with a secret", async () => {
 	const { a } = await redacted();
 	putFork(a, first, secret(), other);

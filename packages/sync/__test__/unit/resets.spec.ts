@@ -1,5 +1,5 @@
-// What machines do when a store does not know any more what they had seen of it: it was made anew, a session was
-// deleted, or a synchronised directory is incomplete for a while.
+// Machines whose store has lost lines that they have seen: it was created anew, a session was deleted, or a
+// synchronised directory is incomplete for a while.
 import {
 	appendFileSync,
 	cpSync,
@@ -22,7 +22,7 @@ const { deletedPath, folderOf } = createRequire(library)("./logs/log-names.js");
 const { Notes } = createRequire(library)("./machine/notes.js");
 afterEach(() => vi.restoreAllMocks());
 
-/** Removes what a store in a directory holds, as if another disk was there. */
+/** Removes the content of a store in a directory, as if another disk were mounted. */
 const STORED = ["lines", "sessions", "store.json"];
 const empty = (path: string) => {
 	for (const name of STORED) rmSync(join(path, name), { recursive: true });
@@ -37,7 +37,7 @@ test("a new store at the address is filled again", async () => {
 	empty(path);
 	expect(await machine("a").sync.push()).toMatchObject([{ bytes: readFileSync(a.file).length, lag: 0 }]);
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x"]);
-	// The other one goes on with what it has.
+	// The other machine continues with its lines.
 	appendFileSync(b.file, text(entry("y")));
 	const again = machine("b");
 	expect(await again.sync.pull()).toMatchObject([{ added: 0, problems: [] }]);
@@ -58,7 +58,7 @@ test("another inode with the same bytes counts as stored", async () => {
 	expect(await a.sync.lagOf({ session: SESSION, file: a.file })).toBe(readFileSync(a.file).length);
 });
 
-// Regression: such a cursor was refused for good.
+// Regression: such a cursor was always refused.
 test("a note with another store's cursor is ignored", async () => {
 	const { path, machine, begin } = world();
 	const a = machine("a");
@@ -85,7 +85,7 @@ test("an incomplete note is ignored", async () => {
 	await append(machine("b").store, [entry("z")]);
 	const notes = new Notes(a.notes, path, a.dir);
 	await notes.forget(SESSION);
-	// Its cursor passes the other host's line, which the file lacks.
+	// Its cursor has passed the other host's line, which is missing in the file.
 	await machine("a").sync.push();
 	expect(notes.get(SESSION)).toMatchObject({ mustReload: true });
 	await notes.set(SESSION, { ...notes.get(SESSION), mustReload: undefined, needsAll: true });
@@ -177,16 +177,16 @@ test("a deleted session is stored again after its restore", async () => {
 		code: "deleted",
 		message: expect.stringContaining("was deleted from the store"),
 	});
-	// The next push is no failure, and stores nothing.
+	// The next push does not fail, and stores nothing.
 	expect(await a.pushFile()).toBeUndefined();
 	expect((await a.store.list()).sessions).toEqual([]);
-	// As a backup that was put back.
+	// As a restored backup.
 	rmSync(join(path, deletedPath({ folder: folderOf("shop"), session: SESSION })));
 	expect(await a.pushFile()).toBeUndefined();
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 });
 
-// Regression: it was called deleted, and was not stored again.
+// Regression: it was reported as deleted, and was not stored again.
 test("a missing session is stored again and later joined", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -199,7 +199,7 @@ test("a missing session is stored again and later joined", async () => {
 	renameSync(folder, aside);
 	appendFileSync(a.file, text(entry("y")));
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
-	// Of its own log there are two then, and the older one comes late.
+	// Then there are two copies of its own log, and the older one comes late.
 	cpSync(aside, folder, { recursive: true });
 	appendFileSync(a.file, text(entry("z")));
 	for (const { again } of [a, b, a, b]) {
@@ -273,7 +273,7 @@ test("a session that is deleted during a push stays deleted", async () => {
 	await b.sync.push();
 	appendFileSync(a.file, text(entry("a1")));
 	await a.sync.push();
-	// The push is refused while the log of b is there still; when everything is loaded, they are gone, too.
+	// The push is refused while the log of b still exists. After a complete load the lines are gone, too.
 	let isDeleting = false;
 	const list = a.store.list.bind(a.store);
 	vi.spyOn(a.store, "list").mockImplementation(async (filter) => {

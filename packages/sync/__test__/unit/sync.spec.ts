@@ -1,4 +1,4 @@
-// What a pull and a push note of a session, and what they do when that does not hold any more.
+// The notes of a pull and a push about a session, and what happens if they are no longer true.
 import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ const { LastErrors } = createRequire(library)("./machine/last-errors.js");
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What a machine has noted. */
+/** The notes of a machine. */
 const notesOf = ({ notes }: { notes: string }) =>
 	readdirSync(notes, { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".json") && !name.startsWith("errors-"))
 		.map((name) => readFileSync(join(notes, name), "utf8"))
 		.map((note) => (note === "" ? undefined : JSON.parse(note)));
 
-// Regression: after a push of this host's a session counted as one to be pulled.
+// Regression: after a push of this host a session counted as one to pull.
 test("a session without all lines and redactions is behind", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -108,7 +108,7 @@ test("after a killed pull the next push compares everything", async () => {
 	await b.sync.pull();
 	appendFileSync(b.file, text(entry("theirs")));
 	await b.sync.push();
-	// The pull ends within the merge.
+	// The pull ends during the merge.
 	const { merge } = api.SessionManager;
 	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
 		merge.call(api.SessionManager, ...args);
@@ -137,7 +137,7 @@ test("a line stored during a pull gets its place", async () => {
 		appendFileSync(b.file, text(entry(id)));
 		await b.sync.push();
 	}
-	// Another process of this machine, with the cursor from before.
+	// Another process of this machine, with the earlier cursor.
 	const other = machine("a");
 	const load = a.store.load.bind(a.store);
 	const loading = vi.spyOn(a.store, "load").mockImplementation(async (...args) => {
@@ -156,7 +156,7 @@ test("a line stored during a pull gets its place", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
-// Sixteen were, each with all of its lines in memory, more than once.
+// Sixteen were loaded at once, each with all of its lines in memory, more than once.
 test("at most two large sessions are loaded at once", async () => {
 	const { machine } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -186,12 +186,12 @@ test("at most two large sessions are loaded at once", async () => {
 	expect(most.small).toBeGreaterThan(2);
 });
 
-// The store never took it, though the core, pi and the lists open it.
+// The store never accepted it, although the core, pi and the lists open it.
 test("damaged lines before a header stop no push or pull", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("first"));
-	// More than is read at once.
+	// More than one read returns.
 	const damaged = text("", "\0".repeat(10_000), '{"type":"mess') + readFileSync(a.file, "utf8");
 	writeFileSync(a.file, damaged);
 	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
@@ -206,7 +206,7 @@ test("damaged lines before a header stop no push or pull", async () => {
 	expect(await a.sync.compare()).toMatchObject({ items: [{ state: "same" }] });
 });
 
-// Regression: only a megabyte was skipped, and the secret stayed in a file that is listed, searched and opened.
+// Regression: only a megabyte was skipped, so the secret stayed in a file that is listed, searched and opened.
 test("megabytes of damaged lines before a header stop no redaction", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -236,7 +236,7 @@ test("the first JSON line within 64 MiB is the header", async () => {
 	expect(await a.sync.local()).toMatchObject([{ session: SESSION }]);
 });
 
-// Regression: a push that succeeded took away what a pull had failed with.
+// Regression: a successful push removed the error of an earlier pull.
 test("a push does not clear the last error of pulls", async () => {
 	const errors = new LastErrors(emptyDirectory(), "store");
 	const failed = (message: string) => Object.assign(new Error(message), { code: "failed" });
