@@ -46,7 +46,7 @@ const foreign = (text: string): string[] =>
 
 const quoted = (text: string): string => `> ${text.replaceAll("\n", "\n> ")}`;
 
-/** What an export writes of a conversation in which each text is followed by an answer, a section for each text. */
+/** The Markdown sections of an export, one for each text. In the exported conversation an answer follows each text. */
 async function sectionsOf(texts: readonly string[]): Promise<string[]> {
 	const at = world();
 	const said = texts.flatMap((text) => [text, "after"]);

@@ -29,7 +29,7 @@ test.each([
 	);
 	expect(screen).not.toContain("0194-");
 	terminal.press("Tab");
-	// What a text says is no escape sequence.
+	// The text is shown as characters, not as an escape sequence.
 	await terminal.shows("Find  all sessions", "3 hits in 2 sessions", /^quince \\u202e elsewhere/m);
 	terminal.press("C-r");
 	await terminal.shows("all sessions · user", "2 hits in 2 sessions");

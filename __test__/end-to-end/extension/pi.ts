@@ -127,7 +127,7 @@ export async function inRpc(
 	}
 }
 
-/** What pi in RPC mode says of commands, a notice each. */
+/** The notices of commands in pi's RPC mode. */
 export async function notices(at: World, commands: string[], options: PiOptions = {}): Promise<Json[]> {
 	const told: Json[] = [];
 	await inRpc(

@@ -111,7 +111,7 @@ function isOpenOn(fd: string, file: string): boolean {
 	}
 }
 
-/** What a script gives that may collect, in a process of its own. */
+/** Runs a script that may collect garbage, in another process. Returns its result. */
 function measured(body: string): Record<string, number> {
 	const script = `${LOAD}
 		process.stdout.write(JSON.stringify((() => {${body}})()));`;

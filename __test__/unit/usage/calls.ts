@@ -1,4 +1,4 @@
-// Calls of a model with what they cost, and rows of reports.
+// Model calls with their cost, and rows of reports.
 import { assistant, type Json } from "../../support/scratch.js";
 
 /** An answer of a model that cost so much. */

@@ -1,6 +1,6 @@
 import type { RedactInput, RedactReport } from "pi-session-native";
 
-/** What went wrong, as a code for programs. */
+/** The code of an error, for programs. */
 export type StoreErrorCode =
 	/** No answer, or a broken connection. Trying again may help. */
 	| "unreachable"

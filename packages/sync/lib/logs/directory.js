@@ -292,8 +292,8 @@ async function claimName(draft, full) {
 }
 
 /**
- * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system
- * takes from them what this process's umask names.
+ * Sets the rights of a new file or folder to those of the store's directory, so that all users of the directory can use
+ * it. Otherwise this process's umask would restrict them.
  * @param {string} path
  * @param {number} mode
  */

@@ -7,8 +7,8 @@ const { idOf, nameOf } = require("../base/names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What the names say of one session. Each host has the parts of its log, in order. A session without hosts is not
- * stored; a deleted session has none.
+ * The facts about one session in the names. Each host has the parts of its log, in order. A session without hosts is
+ * not stored; a deleted session has none.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project

@@ -16,8 +16,8 @@ const folderIn = (notesDir) => join(notesDir, "open");
 const keyOf = (file) => createHash("sha256").update(fileOnDisk(file)).digest("hex").slice(0, 16);
 
 /**
- * What this process has open, by key, with the function that ends the lock: pi reloads its extensions without closing
- * the session.
+ * The open files of this process, by key, each with the function that ends its lock. They are kept here because pi
+ * reloads its extensions without closing the session.
  * @type {Map<string, () => void>}
  */
 const open = new Map();
