@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { referenceVersion } from "../../../scripts/demo/pi.mjs";
 import { Normaliser } from "../../support/agent/normalise.js";
 import { assistant, header, root, text, user } from "../../support/scratch.js";
-import { DEADLINE_MS, type Terminal } from "../register/terminal.js";
+import { Both } from "../register/terminal.js";
 import { inRpc, inTerminal, type PiOptions, put, RELEASES, said, type World, withoutAddon, world } from "./pi.js";
 
 /** Actions that load the addon. pi's own lists need none of them. */
@@ -39,38 +39,19 @@ const closed = /^(?![\s\S]*Resume Session)[\s\S]*scripted • medium/;
 /** The keys that remove a word. */
 const erased = (word: string): string[] => [...word].map(() => "BSpace");
 
-/** Two pis that receive the same keys: pi alone, and pi with this package. */
-class Both {
-	constructor(
-		readonly own: Terminal,
-		readonly ours: Terminal,
-	) {}
-
-	static async start(at: World, beside: World, options: PiOptions): Promise<Both> {
-		return new Both(
+/** pi alone, and pi with this package in the same or in another home. */
+class Lists extends Both {
+	static async start(at: World, beside: World, options: PiOptions): Promise<Lists> {
+		return new Lists(
 			await inTerminal(at, { ...options, extension: false, hooked: false }),
 			await inTerminal(beside, options),
 		);
 	}
 
-	async do(act: (terminal: Terminal) => unknown): Promise<void> {
-		await Promise.all([act(this.own), act(this.ours)]);
-	}
-
-	press(...keys: string[]): void {
-		for (const terminal of [this.own, this.ours]) terminal.press(...keys);
-	}
-
 	/** Waits until both show the expected text and the same list. */
-	async see(...wanted: (string | RegExp)[]): Promise<string> {
+	see(...wanted: (string | RegExp)[]): Promise<string> {
 		// Dates and paths of the two homes have the same length.
-		const list = (screen: string): string =>
-			screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home");
-		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
-			const [expected, shown] = await Promise.all([this.own.shows(...wanted), this.ours.shows(...wanted)]);
-			if (list(shown) === list(expected)) return list(shown);
-			if (Date.now() > deadline) expect(list(shown)).toBe(list(expected));
-		}
+		return this.agree(wanted, (screen) => screen.slice(screen.search(listed)).replaceAll(/psn-extension-\w+/g, "home"));
 	}
 
 	/** Opens `/resume` and waits for the whole list. */
@@ -80,13 +61,9 @@ class Both {
 	}
 
 	/** The texts of the opened session, which must be equal. */
-	async opened(screen = closed): Promise<string> {
-		const said = (screen: string): string => (screen.match(/^.*(?:question|answer).*$/gm) ?? []).slice(-2).join("\n");
-		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
-			const [expected, shown] = (await Promise.all([this.own.shows(screen), this.ours.shows(screen)])).map(said);
-			if (shown === expected && shown !== "") return shown as string;
-			if (Date.now() > deadline) expect(shown).toBe(expected);
-		}
+	opened(screen = closed): Promise<string> {
+		const said = /^.*(?:question|answer).*$/gm;
+		return this.agree([screen, /question|answer/], (shown) => (shown.match(said) ?? []).slice(-2).join("\n"));
 	}
 }
 
@@ -121,7 +98,7 @@ test.each([
 	const at = await world();
 	fill(at);
 	const { notes, args } = observe(at);
-	const both = await Both.start(at, at, { ...options, args });
+	const both = await Lists.start(at, at, { ...options, args });
 	const resume = async (): Promise<void> => {
 		await both.do((terminal) => terminal.enter("/resume"));
 		await both.see(listed, "question 0", "question 10");
@@ -153,7 +130,7 @@ test.each(WAYS)("with $how pi $version selects the row that pi does", async ({ o
 			said("b", "a", assistant(`${"answer ".repeat(n)} ${word} needs an answer ${n}`), n + 1),
 		]);
 	}
-	const both = await Both.start(at, at, options);
+	const both = await Lists.start(at, at, options);
 	/** Steps of keys. After each step both lists must be equal; within a step they are not compared. */
 	const cases: string[][][] = [
 		[[..."Down Down Down Down Down".split(" ")], [..."needle", "Enter"]],
@@ -186,7 +163,7 @@ test.each(WAYS)("with $how pi $version deletes and renames as pi does", async ({
 		),
 	);
 	const gone = () => paths.map((of) => of.flatMap((path, n) => (existsSync(path) ? [] : [n])));
-	const both = await Both.start(...worlds, options);
+	const both = await Lists.start(...worlds, options);
 	// The first row is also the newest session in a partial list.
 	await both.do((terminal) => terminal.enter("/resume"));
 	await both.do((terminal) => terminal.shows(listed, "› question 149"));
@@ -265,7 +242,7 @@ test.each(RELEASES)("in pi $version /import, /clone and /tree store the same", a
 		writeFileSync(join(at.work, "shared.jsonl"), text([header({ id: "0194-shared", cwd: at.work }), ...entries]));
 	}
 	const { notes, args } = observe(worlds[1]);
-	const both = await Both.start(...worlds, { release, args });
+	const both = await Lists.start(...worlds, { release, args });
 	const see = (...wanted: (string | RegExp)[]) => both.do((terminal) => terminal.shows(...wanted));
 	await both.do((terminal) => terminal.enter("/import shared.jsonl"));
 	await see("Replace current session");
@@ -307,7 +284,7 @@ test.each(RELEASES)("in pi $version `pi-native -r` opens the same session", asyn
 	fill(at);
 	const { notes, args } = observe(at);
 	const options = { release, args: ["-r", ...args], ready: listed };
-	const both = await Both.start(at, at, { ...options, hooked: "pi-native", extension: false });
+	const both = await Lists.start(at, at, { ...options, hooked: "pi-native", extension: false });
 	await both.see(listed, "question 0", "question 10");
 	both.press("Tab");
 	await both.see(listed, "/other", "(1/12)");

@@ -3,10 +3,11 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "vitest";
 import { tool } from "../../support/tools.js";
 
 /** The time after which a test stops waiting for a screen. Use a shorter one while you write a test. */
-export const DEADLINE_MS = Number(process.env.PSN_SCREEN_MS ?? 300_000);
+const DEADLINE_MS = Number(process.env.PSN_SCREEN_MS ?? 300_000);
 /** The screen is at rest when it was equal this many times in a row. */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 60;
@@ -136,5 +137,31 @@ export class Terminal {
 		if (this.#ended) return;
 		this.#ended = true;
 		tmux(this.#socket, ["kill-server"]);
+	}
+}
+
+/** Two terminals that receive the same keys: pi as it is published, and pi with this package. */
+export class Both {
+	constructor(
+		readonly own: Terminal,
+		readonly ours: Terminal,
+	) {}
+
+	async do(act: (terminal: Terminal) => unknown): Promise<void> {
+		await Promise.all([act(this.own), act(this.ours)]);
+	}
+
+	press(...keys: string[]): void {
+		for (const terminal of [this.own, this.ours]) terminal.press(...keys);
+	}
+
+	/** Waits until both show all of these texts, and `read` returns the same for both screens. Returns that. */
+	async agree(wanted: (string | RegExp)[], read: (screen: string, isOurs: boolean) => string): Promise<string> {
+		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
+			const [own, ours] = await Promise.all([this.own.shows(...wanted), this.ours.shows(...wanted)]);
+			const [expected, shown] = [read(own, false), read(ours, true)];
+			if (shown === expected) return shown;
+			if (Date.now() > deadline) expect(shown).toBe(expected);
+		}
 	}
 }
