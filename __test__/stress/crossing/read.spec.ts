@@ -110,10 +110,23 @@ const { value, block } = fc.letrec<{ value: string; block: string }>((tie) => {
 		),
 	};
 });
+const DEEP = 130;
+const LONG = 256 << 10;
 const content = fc.oneof(
-	string,
-	fc.array(block, { minLength: 1, maxLength: 4 }).map((blocks) => `[${blocks.join(",")}]`),
-	value,
+	{ weight: 10, arbitrary: string },
+	{
+		weight: 10,
+		arbitrary: fc.array(block, { minLength: 1, maxLength: 4 }).map((blocks) => `[${blocks.join(",")}]`),
+	},
+	{ weight: 10, arbitrary: value },
+	// Values that serde leaves to JSON.parse, or nearly: nested deeply, and of 256 KiB with and without escapes.
+	{ weight: 1, arbitrary: value.map((value) => "[".repeat(DEEP) + value + "]".repeat(DEEP)) },
+	{
+		weight: 1,
+		arbitrary: fc
+			.tuple(fc.integer({ min: -1, max: 1 }), fc.constantFrom("", "\\n", "é"))
+			.map(([more, begin]) => `"${begin.padEnd(LONG + more - 2 - (Buffer.byteLength(begin) - begin.length), "x")}"`),
+	},
 );
 
 const line = fc
