@@ -315,8 +315,8 @@ declared! {
     pub struct BranchSummaryMessage {
         /// The summary.
         pub summary: String,
-        /// The id of the leaf that was left, or `root`.
-        #[serde(default)]
+        /// The id of the leaf that was left, or `root`. May be missing in a file that was edited by hand.
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub from_id: Option<String>,
         /// Milliseconds since 1970; None if the entry's timestamp is not ISO.
         #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plain_number")]
@@ -326,6 +326,7 @@ declared! {
     /// The summary of everything before a compaction, in the context.
     pub struct CompactionSummaryMessage {
         /// The summary.
+        #[serde(default)]
         pub summary: String,
         /// The size of the context before the compaction, in tokens.
         #[serde(default, serialize_with = "plain_numbers")]

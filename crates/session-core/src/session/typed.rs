@@ -133,26 +133,31 @@ impl Session {
         }
         let Some(mut entry) = self.value(step.row)? else { return Ok(Vec::new()) };
         let time = match self.tree().row(step.row).map(|row| row.time) {
-            Some(Time::At(ms)) if !ms.is_nan() => json!(ms as i64),
-            _ => Value::Null,
+            Some(Time::At(ms)) if !ms.is_nan() => Some(json!(ms as i64)),
+            _ => None,
         };
-        let mut take = |key: &str| entry.get_mut(key).map(Value::take).unwrap_or_default();
+        let mut take = |key: &str| entry.get_mut(key).map(Value::take);
         let mut messages = match step.gives {
             Contribution::Nothing => Vec::new(),
-            Contribution::Message | Contribution::MessageEmptyList => vec![take("message")],
+            Contribution::Message | Contribution::MessageEmptyList => Vec::from_iter(take("message")),
             Contribution::MessageEmptyText => {
                 let mut message = take("message");
-                if let Some(fields) = message.as_object_mut() {
+                if let Some(fields) = message.as_mut().and_then(Value::as_object_mut) {
                     fields.insert("content".to_owned(), json!(""));
                 }
-                vec![message]
+                Vec::from_iter(message)
             }
             Contribution::Made(kind) => {
                 let Some(MadeMessage { role, fields, before, .. }) = kind.made() else { return Ok(Vec::new()) };
-                let before = before.map(&mut take).filter(|message| !message.is_null());
+                let before = before.and_then(&mut take).filter(|message| !message.is_null());
                 let mut made = Map::from_iter([("role".to_owned(), json!(role))]);
-                made.extend(fields.iter().map(|field| ((*field).to_owned(), take(field))));
-                made.insert("timestamp".to_owned(), time);
+                let mut field = |name: &str| match (name, take(name)) {
+                    // As in pi.
+                    ("content", None | Some(Value::Null)) => Some(json!([])),
+                    (_, value) => value,
+                };
+                made.extend(fields.iter().filter_map(|name| Some(((*name).to_owned(), field(name)?))));
+                made.extend(time.map(|time| ("timestamp".to_owned(), time)));
                 before.into_iter().chain([Value::Object(made)]).collect()
             }
         };

@@ -109,6 +109,32 @@ fn the_context_begins_with_the_newest_compaction() {
     assert_eq!((before.messages.len(), before.thinking_level.as_str(), before.model), (0, "off", None));
 }
 
+/// Regression: a field that the file does not have became null, which its type does not allow, so the message was
+/// `Other`.
+#[test]
+fn fields_missing_in_a_made_message_are_not_null() {
+    let session = session_of(&[
+        r#"{"type":"compaction","id":"a","parentId":null,"firstKeptEntryId":"a"}"#,
+        r#"{"type":"branch_summary","id":"b","parentId":"a","summary":"Left"}"#,
+        r#"{"type":"custom_message","id":"c","parentId":"b","customType":"lint","content":"x"}"#,
+        r#"{"type":"custom_message","id":"d","parentId":"c"}"#,
+    ]);
+    let context = session.context(session.tree().leaf()).expect("readable");
+    let roles: Vec<_> = context.messages.iter().map(AgentMessage::role).collect();
+    assert_eq!(roles, [Role::CompactionSummary, Role::BranchSummary, Role::Custom, Role::Custom]);
+    let other = context.messages.iter().find(|message| matches!(message, AgentMessage::Other(_)));
+    assert_eq!(other, None);
+    assert_eq!(
+        messages(&session),
+        [
+            json!({ "role": "compactionSummary", "summary": "", "tokensBefore": 0 }),
+            json!({ "role": "branchSummary", "summary": "Left" }),
+            json!({ "role": "custom", "customType": "lint", "content": "x", "display": false }),
+            json!({ "role": "custom", "customType": "", "content": [], "display": false }),
+        ]
+    );
+}
+
 #[test]
 fn context_edits_replace_content_by_role() {
     let edited = |message: &str, replacement: &str| {
