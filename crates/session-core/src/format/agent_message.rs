@@ -250,7 +250,8 @@ declared! {
         /// Instructions: a text, or blocks of text. A later message adds to them.
         #[serde(default, deserialize_with = "or_default")]
         pub content: Content,
-        /// Named parts of the prompt. A later message replaces a part by its name; `None` removes the part.
+        /// Named parts of the prompt, in their order. A later message replaces a part by its name; null removes the
+        /// part.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sections: Option<Sections>,
         /// Tools that the model may use from here on.
@@ -351,5 +352,5 @@ impl ToolResultMessage {
     }
 }
 
-/// Named parts of a prompt: texts, or null to remove a part.
+/// Named parts of a prompt, in their order: texts, or null to remove a part.
 pub type Sections = serde_json::Map<String, Value>;

@@ -43,7 +43,7 @@ macro_rules! read_by_name {
     ($enum:ident by $tag:literal, a $names:ident: $($variant:ident),+; $($other:ident),+) => {
         impl From<Value> for $enum {
             fn from(mut value: Value) -> Self {
-                let tag = value.as_object_mut().and_then(|fields| fields.remove($tag));
+                let tag = value.as_object_mut().and_then(|fields| fields.shift_remove($tag));
                 let name = tag.as_ref().and_then(Value::as_str).unwrap_or_default();
                 let read = match $names::from_name(name.as_bytes()) {
                     $($names::$variant => Deserialize::deserialize(&value).ok().map(Self::$variant),)+
@@ -51,7 +51,7 @@ macro_rules! read_by_name {
                 };
                 read.unwrap_or_else(|| {
                     if let (Some(fields), Some(tag)) = (value.as_object_mut(), tag) {
-                        fields.insert($tag.to_owned(), tag);
+                        fields.shift_insert(0, $tag.to_owned(), tag);
                     }
                     Self::Other(value)
                 })

@@ -36,7 +36,7 @@ impl From<Value> for SessionEntry {
             Value::Object(all) => all,
             _ => Map::new(),
         };
-        let mut text = |key: &str| match all.remove(key) {
+        let mut text = |key: &str| match all.shift_remove(key) {
             Some(Value::String(text)) => Some(text),
             // A value of another type stays among the fields that are not declared.
             Some(odd) if !odd.is_null() => {
@@ -86,7 +86,7 @@ macro_rules! own_fields {
                     $(Self::$kind(fields) => json_of(fields),)+
                     Self::Other(fields) => {
                         let mut fields = fields.clone();
-                        fields.as_object_mut().and_then(|fields| fields.remove("type"));
+                        fields.as_object_mut().and_then(|fields| fields.shift_remove("type"));
                         json_of(&fields)
                     }
                 }

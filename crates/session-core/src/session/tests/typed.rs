@@ -135,6 +135,18 @@ fn fields_missing_in_a_made_message_are_not_null() {
     );
 }
 
+/// Regression: sections were sorted by name, so a message that was read and appended again gave another system prompt.
+#[test]
+fn sections_of_a_prompt_keep_their_order() {
+    let message =
+        r#"{"role":"system","content":"x","sections":{"zeta":"z","alpha":null,"mid":"m"},"own":{"z":1,"a":2}}"#;
+    let mut session = session_of(&[&format!(r#"{{"type":"message","id":"a","parentId":null,"message":{message}}}"#)]);
+    let read = session.message(0).expect("read").expect("a message");
+    let row = session.append_message(read, NOW).expect("appended");
+    let line = session.line(row).expect("read").expect("a line");
+    assert!(line.contains(message), "{line}");
+}
+
 #[test]
 fn context_edits_replace_content_by_role() {
     let edited = |message: &str, replacement: &str| {
