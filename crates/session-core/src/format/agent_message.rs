@@ -18,15 +18,20 @@
 //! A message of any role can be read. If its fields do not have the types that its role declares, it is
 //! [`AgentMessage::Other`]. Fields that are not declared here are in `extra`. A typed value does not keep
 //!
-//! - the order of keys (fields are in the order of the declaration; those of `extra` and of JSON values are sorted,
-//!   unless the feature `preserve_order` of `serde_json` is on),
+//! - the order of declared fields, which is that of the declaration (fields in `extra` follow, and JSON values keep
+//!   their order),
 //! - the texts of numbers (`1.50` becomes `1.5`; integers beyond 2^64 become the nearest `f64`),
 //! - repeated keys (the last one counts),
 //! - lone surrogates (`"\ud83d"`), which become U+FFFD,
-//! - an optional field that is null (it becomes a missing one), and a `content` that is missing or null (it becomes an
-//!   empty one).
+//! - an optional field that is null (it becomes a missing one), and a required field that is missing: it is written
+//!   with its default value, for example an empty `content`. A `content` that is null is read as a missing one.
 //!
-//! [`Session::line`](crate::session::Session::line) returns the line unchanged.
+//! serde_json reads no number beyond the range of `f64` (`1e999`) and no text that is nested deeper than 128 levels.
+//! `Session::entry`, `Session::message` and `Session::context` then fail with `SessionInvalid`.
+//! [`Session::line`](crate::session::Session::line) returns each line unchanged.
+//!
+//! Values are allocated as usual in Rust: if the system refuses the memory, the process ends. All other calls of this
+//! crate fail with `ENOMEM` instead.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

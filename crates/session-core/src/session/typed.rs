@@ -39,7 +39,7 @@ pub struct ModelRef {
 }
 
 impl Session {
-    /// An entry; None if there is no such row.
+    /// An entry; None if there is no such row. If the system refuses memory for the value, the process ends.
     ///
     /// # Errors
     ///
@@ -49,7 +49,8 @@ impl Session {
         Ok(self.value(row)?.map(SessionEntry::from))
     }
 
-    /// The message of an entry; None if there is no such row, or if it is not a message entry.
+    /// The message of an entry; None if there is no such row, or if it is not a message entry. If the system refuses
+    /// memory for the value, the process ends.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ impl Session {
     }
 
     /// The context of the path to an entry, normally the leaf. None is before the first entry. A summary has no time if
-    /// its entry's timestamp is not ISO, because only JavaScript can parse such dates.
+    /// its entry's timestamp is not ISO, because only JavaScript can parse such dates. If the system refuses memory for
+    /// the values, the process ends.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! Entries, messages and contexts as Rust values.
 
 use super::*;
+use crate::base::error::ErrorCode;
 use crate::format::agent_message::{AgentMessage, AssistantMessage, Content, Role, UserMessage};
 use crate::format::header::NewHeader;
 use crate::format::message_parts::{ContentBlock, StopReason};
@@ -64,7 +65,7 @@ fn own_fields_that_no_kind_declares_are_appended_by_their_type() {
     assert_eq!(session.entry(row).expect("read").map(|entry| entry.fields), Some(odd));
     let unknown = OwnFields::from(json!({ "type": "newer" }));
     let refused = session.append(&NewEntry::of(&unknown, NOW).expect("memory")).expect_err("refused");
-    assert_eq!(refused.code(), crate::base::error::ErrorCode::InvalidArgument);
+    assert_eq!(refused.code(), ErrorCode::InvalidArgument);
 }
 
 #[test]
@@ -145,6 +146,23 @@ fn sections_of_a_prompt_keep_their_order() {
     let row = session.append_message(read, NOW).expect("appended");
     let line = session.line(row).expect("read").expect("a line");
     assert!(line.contains(message), "{line}");
+}
+
+#[test]
+fn values_that_serde_cannot_read_fail_only_their_entry() {
+    let deep = format!(r#"{}{}"#, "[".repeat(130), "]".repeat(130));
+    for odd in ["1e999", &deep] {
+        let first = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#;
+        let line = format!(
+            r#"{{"type":"message","id":"b","parentId":"a","message":{{"role":"user","content":"x","extra":{odd}}}}}"#
+        );
+        let session = session_of(&[first, &line]);
+        assert_eq!(session.entry(1).expect_err("refused").code(), ErrorCode::SessionInvalid);
+        assert_eq!(session.message(1).expect_err("refused").code(), ErrorCode::SessionInvalid);
+        assert_eq!(session.context(Some(1)).expect_err("refused").code(), ErrorCode::SessionInvalid);
+        assert_eq!(session.context(Some(0)).expect("readable").messages.len(), 1);
+        assert_eq!(session.line(1).expect("read").as_deref(), Some(line.as_str()));
+    }
 }
 
 #[test]
