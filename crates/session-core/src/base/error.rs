@@ -213,7 +213,7 @@ impl Error {
 
     /// A bug: a condition of this crate is not true. `what` names it.
     pub fn internal(what: impl fmt::Display) -> Self {
-        Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
+        Self::new(ErrorCode::Internal, format!("Internal error of pi-session-native: {what}"))
     }
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or an object or process state that the call needs from
