@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::body::{Body, BodyOf, LARGE_BODY};
 use super::message_head::{EntryMessage, MessageHead};
-use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity, OutOfMemory};
+use crate::base::memory::{self, append, owned, OutOfMemory};
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
@@ -142,7 +142,7 @@ pub(crate) fn read_line_and_bodies<T>(
     then: impl FnOnce(Line<'_>, &[Body]) -> T,
 ) -> memory::Result<T> {
     if let Some(fields) = read::<LineFields<'_>>(line) {
-        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &fields, least)? };
+        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &fields, least) };
         return Ok(then(of_fields(&fields)?, &bodies));
     }
     let line = if is_blank(line) {
@@ -163,7 +163,7 @@ pub(crate) fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
     }
 }
 
-fn bodies_in(line: &str, fields: &LineFields<'_>, least: usize) -> memory::Result<Vec<Body>> {
+fn bodies_in(line: &str, fields: &LineFields<'_>, least: usize) -> Vec<Body> {
     let message = fields.message.as_ref().and_then(|message| message.0.as_ref());
     let values = [
         (BodyOf::MessageContent, message.and_then(|message| message.content)),
@@ -172,10 +172,9 @@ fn bodies_in(line: &str, fields: &LineFields<'_>, least: usize) -> memory::Resul
         (BodyOf::Details, fields.details),
         (BodyOf::Data, fields.data),
     ];
-    let mut bodies = with_capacity(values.len())?;
-    bodies.extend(values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least)));
-    bodies.sort_unstable_by_key(|body: &Body| body.from);
-    Ok(bodies)
+    let mut bodies: Vec<_> = values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least)).collect();
+    bodies.sort_unstable_by_key(|body| body.from);
+    bodies
 }
 
 /// Whether a line contains only white space of JSON.
@@ -228,7 +227,7 @@ fn text_of<V: Value>(value: &Option<V>) -> memory::Result<Option<Cow<'_, [u8]>>>
 #[doc(hidden)]
 pub fn target_key<V: Value>(target: Option<&V>) -> Result<Option<Cow<'_, [u8]>>, OutOfMemory> {
     let odd = |key: String| {
-        let mut odd = copy_of_bytes(b"\xFF")?;
+        let mut odd = vec![0xFF];
         append(&mut odd, key.as_bytes())?;
         Ok(Some(Cow::Owned(odd)))
     };

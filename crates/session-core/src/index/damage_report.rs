@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::memory::{self, collect, copy_of, with_capacity, OutOfMemory};
+use crate::base::memory::{self, OutOfMemory};
 use crate::base::wtf8::copy_lossy;
 use crate::index::DamagedLine;
 use crate::tree::tree_integrity::check_integrity;
@@ -87,19 +87,19 @@ impl FaultReport {
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(id_no)) => copy_lossy(tree.id_bytes(id_no)),
             Some(ParentRef::Number(number)) => Ok(number.to_string()),
-            _ => copy_of("[object]"),
+            _ => Ok("[object]".to_owned()),
         };
         let orphan = |&no: &RowNo| Ok(Orphan { line: line(no), id: id(no)?, parent_id: parent(no)? });
         let duplicate = |rows: &Vec<RowNo>| {
             Ok(DuplicateId {
                 id: rows.first().map_or_else(|| Ok(String::new()), |&no| id(no))?,
-                lines: collect(rows.iter().take(REPORT_LIMIT).map(|&no| line(no)))?,
+                lines: rows.iter().take(REPORT_LIMIT).map(|&no| line(no)).collect(),
                 count: rows.len() as u64,
             })
         };
         let cycle = |rows: &Vec<RowNo>| Ok(Cycle { ids: first(rows, |&no| id(no))?, count: rows.len() as u64 });
         Ok(Self {
-            damaged: collect(damaged.clone().take(REPORT_LIMIT))?,
+            damaged: damaged.clone().take(REPORT_LIMIT).collect(),
             orphans: first(&errors.orphans, orphan)?,
             duplicate_ids: first(&errors.duplicates, duplicate)?,
             cycles: first(&errors.cycles, cycle)?,
@@ -115,9 +115,5 @@ impl FaultReport {
 
 /// Converts the first elements of a list, at most as many as a report lists.
 fn first<T, U>(list: &[T], make: impl Fn(&T) -> memory::Result<U>) -> memory::Result<Vec<U>> {
-    let mut made = with_capacity(list.len().min(REPORT_LIMIT))?;
-    for one in list.iter().take(REPORT_LIMIT) {
-        made.push(make(one)?);
-    }
-    Ok(made)
+    list.iter().take(REPORT_LIMIT).map(make).collect()
 }

@@ -24,7 +24,7 @@ struct Member<'a> {
 impl<'a> ObjectText<'a> {
     /// Reads a text as a JSON object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
-        let mut members: Vec<Member<'a>> = with_capacity(8)?;
+        let mut members: Vec<Member<'a>> = Vec::with_capacity(8);
         // The position of each key.
         let mut seen = HashTable::new();
         let hasher = DefaultHashBuilder::default();

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::scanner::{ScanError, ScanResult, Scanner};
 use super::string_bytes;
-use crate::base::memory::{self, push, with_capacity};
+use crate::base::memory::{self, push};
 
 /// The text of a JSON value that has been checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(crate) struct Members<'a>(Vec<(Cow<'a, [u8]>, Raw<'a>)>);
 impl<'a> Members<'a> {
     /// Reads a text as an object; None if it is not one. Fails with `OutOfMemory` if the allocation fails.
     pub(crate) fn read(text: &'a str) -> memory::Result<Option<Self>> {
-        let mut members = with_capacity(12)?;
+        let mut members = Vec::with_capacity(12);
         let is_object = each_member(text, |key, value| push(&mut members, (key, Raw(value))))?;
         Ok(is_object.then_some(Self(members)))
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use super::replace::{write_lines, ReadTo, Rewrite};
 use crate::base::error::Result;
-use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
+use crate::base::memory::{self, copy_of, insert_into, push};
 use crate::format::agent_message::Role;
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{numbered_id, short_entry_id};
@@ -82,9 +82,9 @@ impl Migrator {
         let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
         if *kind == *b"session" {
             push(&mut self.given, None)?;
-            return collect([MigrationEdit::Version]);
+            return Ok(vec![MigrationEdit::Version]);
         }
-        let mut changes = with_capacity(5)?;
+        let mut changes = Vec::with_capacity(5);
         if self.version == Version::V1 {
             let position = self.given.len();
             let id = if self.is_numbered {
@@ -130,7 +130,7 @@ impl Migrator {
                 MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string())?,
                 MigrationEdit::Id(id) => object.set("id", quoted(id.as_bytes())?)?,
                 MigrationEdit::Parent(parent) => {
-                    let parent = parent.as_ref().map_or_else(|| copy_of("null"), |id| quoted(id.as_bytes()))?;
+                    let parent = parent.as_ref().map_or_else(|| Ok("null".to_owned()), |id| quoted(id.as_bytes()))?;
                     object.set("parentId", parent)?;
                 }
                 MigrationEdit::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())?)?,

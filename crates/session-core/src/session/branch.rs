@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, collect, copy_of, copy_of_bytes, extend, insert, insert_into, push, with_capacity};
+use crate::base::memory::{self, collect, copy_of_bytes, extend, insert, insert_into, push, with_capacity};
 use crate::base::time::Time;
 use crate::format::body::Body;
 use crate::format::entry::{bodies_of, EntryHead, EntryKind, Parent};
@@ -104,7 +104,7 @@ impl BranchStep {
     /// The entry's line in the new session. Only the changed fields are replaced. None if the line is not an object.
     pub fn line(&self, line: &str) -> memory::Result<Option<Vec<u8>>> {
         let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
-        object.set("parentId", self.parent.as_deref().map_or_else(|| copy_of("null"), quoted)?)?;
+        object.set("parentId", self.parent.as_deref().map_or_else(|| Ok("null".to_owned()), quoted)?)?;
         if let Some(first_kept) = &self.first_kept {
             object.set("firstKeptEntryId", quoted(first_kept)?)?;
         }

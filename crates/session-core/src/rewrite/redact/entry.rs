@@ -75,7 +75,7 @@ fn numbers_of_usage(json: &str) -> memory::Result<Option<String>> {
 
 /// The blocks of a content. A tool call keeps its id and its name, because its result refers to them.
 fn blank_content(content: &str, replacement: &str) -> memory::Result<String> {
-    let mut blocks = copy_of("[")?;
+    let mut blocks = "[".to_owned();
     for block in elements(content) {
         let block = ObjectText::read(block)?.unwrap_or_default();
         let comma = if blocks.len() > 1 { "," } else { "" };

@@ -32,7 +32,7 @@ impl KeptEntry {
     }
 
     pub(super) fn set_parent(&mut self, parent: Option<&[u8]>) -> memory::Result<()> {
-        self.set("parentId", parent.map_or_else(|| copy_of("null"), quoted)?)?;
+        self.set("parentId", parent.map_or_else(|| Ok("null".to_owned()), quoted)?)?;
         self.head.parent = match parent {
             Some(id) => Parent::Id(copy_of_bytes(id)?.into()),
             None => Parent::Null,

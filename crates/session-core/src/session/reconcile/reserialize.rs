@@ -2,7 +2,7 @@
 //! stay as in the tree.
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, copy_of};
+use crate::base::memory;
 use crate::base::wtf8::shown;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
@@ -39,7 +39,7 @@ impl Session {
             object.set("id", quoted(id)?)?;
             let parent = match known.parent {
                 ParentRef::Id(parent) => quoted(tree.id_bytes(parent))?,
-                _ => copy_of("null")?,
+                _ => "null".to_owned(),
             };
             object.set("parentId", parent)?;
             // The tree does not store the name of an unknown type.
