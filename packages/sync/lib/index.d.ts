@@ -397,8 +397,8 @@ export class SessionSync {
 	pull(options?: { session?: string; items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
-	 * are the redacted lines that only the store contained, for example of an entry that was edited by hand: if the file
-	 * contains the entry, its line is the replacement. If the store cannot be reached, `error` says so, and the next push
+	 * are the redacted lines of the store. The file may not contain such a line, for example of an entry that was edited by
+	 * hand: if the file contains the entry, its line is the replacement. If the store cannot be reached, `error` says so, and the next push
 	 * or pull of the session first redacts the lines of the file in the store.
 	 *
 	 * @throws If the file cannot be redacted.

@@ -19,13 +19,13 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
  */
 /**
  * @typedef {object} More
- * @property {number} stored the number of redacted lines that only the store contained
+ * @property {number} [stored] the number of redacted lines of the store; undefined if no store was searched
  * @property {boolean} isStored the store has redacted it
  * @property {string | undefined} storeError why the store was not redacted: the next push or pull of the session
  * redacts it there
  */
 /**
- * `stored`: the lines that only the store contained; `error`: the store's.
+ * `stored`: the lines of the store; `error`: the store's.
  * @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, error?: Error }}
  * Report
  */
@@ -54,10 +54,11 @@ export async function redact(query, options) {
 			lines: [...planned.lines, ...(planned.stored ?? [])],
 			dirs: [namedDir(options), dirname(path)],
 			redactFile: (file, what) => redactOne(file, what, connection, options),
-			more: moreOf,
+			more: (report) => moreOf(report, Boolean(options.dryRun)),
 		});
 		rows.push(...all.filter(isSomething));
-		await report(path, rows, { others, notReached: notReachedBy(connection, isSilent) }, options);
+		const about = { others, notReached: notReachedBy(connection, isSilent), isStoreSearched: connection !== undefined };
+		await report(path, rows, about, options);
 	});
 	const isBad = (/** @type {Row} */ { error, storeError, left, isCatalogClean }) =>
 		error !== undefined || storeError !== undefined || left > 0 || !isCatalogClean;
@@ -88,12 +89,19 @@ async function redactOne(file, what, connection, options) {
 	return redactions.redactFile(file, what, { redactionFile: found && new RedactionFile(notesDirHere(), found) });
 }
 
-/** @param {Report} [report] undefined for files that were not redacted @returns {More} */
-const moreOf = ({ stored, error } = /** @type {Report} */ ({})) => ({
-	stored: stored?.length ?? 0,
-	isStored: stored !== undefined && error === undefined,
-	storeError: error?.message,
-});
+/**
+ * @param {Report | undefined} report undefined for files that were not redacted
+ * @param {boolean} isDryRun
+ * @returns {More}
+ */
+function moreOf({ stored, error } = /** @type {Report} */ ({}), isDryRun) {
+	const isSearched = stored !== undefined && error === undefined;
+	return {
+		...(isSearched && { stored: stored.length }),
+		isStored: isSearched && !isDryRun,
+		storeError: error?.message,
+	};
+}
 
 /** @param {Row} row */
 const isSomething = ({
@@ -102,7 +110,7 @@ const isSomething = ({
 	lines,
 	backups,
 	temporaryFiles,
-	stored,
+	stored = 0,
 	left,
 	hasOtherLines,
 	isCatalogClean,
@@ -136,14 +144,17 @@ function notReachedBy(connection, isSilent) {
 /**
  * @param {string} path
  * @param {Row[]} rows
- * @param {{ others: string[], notReached: string[] }} about `others`: the other files that were searched
+ * @param {{ others: string[], notReached: string[], isStoreSearched: boolean }} about `others`: the other files that
+ * were searched
  * @param {Options} options
  */
-async function report(path, rows, { others, notReached }, { json, dryRun }) {
+async function report(path, rows, { others, notReached, isStoreSearched }, { json, dryRun }) {
 	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, others: others.length, notReached });
-	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n`);
+	const unsearched = isStoreSearched ? "" : "No store was searched\n";
+	if (rows.length === 0) return write(`Nothing to redact in ${safeLine(path)}\n${unsearched}`);
 	for (const row of rows) await write(`${describe(row, Boolean(dryRun)).join("\n  ")}\n`);
 	if (others.length > 0) await write(`${summaryOf(rows, others, Boolean(dryRun))}\n`);
+	await write(unsearched);
 	if (!dryRun) await write(`Not reached:\n${notReached.map((line) => `  ${line}\n`).join("")}`);
 }
 
@@ -152,13 +163,17 @@ function describe(row, isDryRun) {
 	const { file, temporaryFiles, lines, backups, stored, error } = row;
 	const name = safeLine(file);
 	if (isUnchanged(row)) return [`not changed  ${name}`, ...remainsOf(row)];
-	const about = [counted(lines, "line")];
-	if (backups.length > 0) about.push(counted(backups.length, "backup"));
-	if (stored > 0) about.push(`${counted(stored, "more line")} in the store`);
+	const about = [
+		...(lines > 0 ? [`${counted(lines, "line")}${stored === undefined ? "" : " here"}`] : []),
+		...(backups.length > 0 ? [counted(backups.length, "backup")] : []),
+		...(stored ? [`${lines > 0 ? stored : counted(stored, "line")} in the store`] : []),
+	];
 	const done = temporaryFiles
 		? `${paint.green(isDryRun ? "would remove" : "removed")}  ${name}: ` +
 			`${counted(temporaryFiles.length, "temporary file")} of killed processes`
-		: `${paint.green(isDryRun ? "would redact" : "redacted")}  ${name}: ${about.join(", ")}`;
+		: about.length === 0
+			? `not changed  ${name}`
+			: `${paint.green(isDryRun ? "would redact" : "redacted")}  ${name}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${name}: ${safeLine(error)}`];
 	if (row.storeError !== undefined) {
 		const meaning = isDryRun

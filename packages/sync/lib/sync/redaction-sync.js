@@ -199,9 +199,10 @@ class RedactionSync {
 		const done = await redactFile(local.file, what, { redactionFile });
 		try {
 			const known = new Set([...done.lines, ...redactionFile.all()].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, store)).filter(({ hash }) => !known.has(hash));
+			const stored = await planStored(local, what, store);
 			if (!what.dryRun) {
-				await redactionFile.withLock(() => redactionFile.add(stored));
+				const others = stored.filter(({ hash }) => !known.has(hash));
+				await redactionFile.withLock(() => redactionFile.add(others));
 				await this.push(local, true);
 			}
 			return { ...done, stored };
