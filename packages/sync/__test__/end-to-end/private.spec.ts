@@ -81,16 +81,20 @@ test("/private fails with exit code 1 if settings are unusable", async () => {
 	const usage = await print(at, "/private please", { extension, env: at.env });
 	expect([usage.code, usage.stderr]).toEqual([1, expect.stringContaining("Usage: /private [on|off|status]")]);
 	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toBeUndefined();
+	// pi's JSON stream contains events of pi alone.
+	const status = await print(at, "/private status", { extension, args: ["--mode", "json"], env: at.env });
+	expect(status.stderr).toContain("This session is not private.");
+	expect(status.stdout).not.toContain("private");
 	const marked = await print(at, "/private", { extension, env: at.env });
-	expect([marked.code, marked.stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
+	expect([marked.code, marked.stderr]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
 });
 
 // Regression: after the session was made private, the message was "This session is NOT private", with exit code 1.
 test("/private works beside an unusable store address", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, JSON.stringify({ store: "mysql://me@host/db" }), { mode: 0o600 });
-	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
-	expect([code, stdout]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
+	const { code, stderr } = await print(at, "/private", { extension, env: at.env });
+	expect([code, stderr]).toEqual([0, expect.stringContaining("This session is private: no store gets")]);
 	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toHaveLength(1);
 });
 
@@ -98,10 +102,10 @@ test("/private works beside an unusable store address", async () => {
 test("/private without a store counts for later stores", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
 	writeFileSync(at.settings, "{}", { mode: 0o600 });
-	const { code, stdout } = await print(at, "/private", { extension, env: at.env });
-	expect([code, stdout]).toEqual([0, expect.stringContaining("No store is named now; one that you name later gets")]);
+	const { code, stderr } = await print(at, "/private", { extension, env: at.env });
+	expect([code, stderr]).toEqual([0, expect.stringContaining("No store is named now; one that you name later gets")]);
 	expect(JSON.parse(readFileSync(at.settings, "utf8")).private).toHaveLength(1);
-	const { stdout: status } = await print(at, "/private status", { extension, env: at.env });
+	const { stderr: status } = await print(at, "/private status", { extension, env: at.env });
 	expect(status).toBe("This session is not private.\n");
 });
 
@@ -114,7 +118,7 @@ test("pi's status line shows that a session is private", async () => {
 
 test("a session without a file needs no private mark", async () => {
 	const at = await machine(join(emptyDirectory(), "store"), []);
-	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stdout).toBe(
+	expect((await print(at, "/private", { extension, args: ["--no-session"], env: at.env })).stderr).toBe(
 		"This session has no file, so it is never pushed to a store.\n",
 	);
 });

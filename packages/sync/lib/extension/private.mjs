@@ -1,7 +1,6 @@
 // `/private [on|off|status]`: keeps the open session, and its forks, out of every store.
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { safeLine } from "../cli/terminal.mjs";
 import { showMark } from "./session.mjs";
 
@@ -54,7 +53,7 @@ export async function answer(pi, args, ctx) {
 			ctx,
 			`This session is private (private in ${settings}). No store is named now; one that you name later gets nothing of this session and its forks.`,
 		);
-	await say(
+	say(
 		ctx,
 		`This session is private: no store gets what is said in it and in its forks (private in ${settings}). ` +
 			`What was stored before stays in the store until you run pi-sync delete ${safeLine(local.session)}.`,
@@ -65,20 +64,14 @@ export async function answer(pi, args, ctx) {
 const messageIn = (error) => safeLine(error instanceof Error ? error.message : error);
 
 /**
- * Shows an answer in pi's screen, or on standard output. An error makes `pi -p` end with 1.
+ * Shows an answer in pi's screen, or on standard error, because pi alone writes to standard output. An error makes
+ * `pi -p` end with 1.
  * @param {Context} ctx
  * @param {string} text
  * @param {"info" | "error"} [kind]
  */
-async function say(ctx, text, kind = "info") {
+function say(ctx, text, kind = "info") {
 	if (ctx.hasUI) return ctx.ui.notify(text, kind);
-	if (kind === "error") {
-		process.stderr.write(`${text}\n`);
-		process.exitCode = 1;
-		return;
-	}
-	const line =
-		ctx.mode === "json" ? JSON.stringify({ type: "extension_message", extension: "pi-session-sync", text }) : text;
-	// pi replaces `process.stdout.write`, so that output of extensions goes to standard error.
-	await new Promise((resolve) => Writable.prototype.write.call(process.stdout, `${line}\n`, "utf8", resolve));
+	process.stderr.write(`${text}\n`);
+	if (kind === "error") process.exitCode = 1;
 }
