@@ -31,11 +31,7 @@ function idOf(name) {
 	return isId(id) && nameOf(id) === name ? id : undefined;
 }
 
-/** A host's id for people: without the random end of an id that this package created. @param {string} host */
-const displayName = (host) => host.replace(/(?<=.)-[0-9a-f]{8}$/, "");
-
 exports.checkId = checkId;
-exports.displayName = displayName;
 exports.idOf = idOf;
 exports.isId = isId;
 exports.nameOf = nameOf;

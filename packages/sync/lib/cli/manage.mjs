@@ -1,5 +1,5 @@
 // `pi-sync delete` and `move`, which change a store.
-import { displayName, isId } from "../base/names.js";
+import { isId } from "../base/names.js";
 import { findOne, workingDirectory } from "./places.mjs";
 import { projectHere, withStore } from "./store-connection.mjs";
 import {
@@ -52,7 +52,7 @@ const described = (session, stored) =>
 		...(stored
 			? [
 					`project ${clip(stored.project ?? "", 60)}`,
-					`by ${clip(stored.hosts.map(displayName).join(", "), 60)}`,
+					`by ${clip(stored.hosts.join(", "), 60)}`,
 					`${size(stored.bytes)}, last changed ${age(stored.modified)}`,
 				]
 			: []),
@@ -117,7 +117,7 @@ export async function listedFor({ store }, query) {
 export function storedSession(query, { sessions, problems }) {
 	const items = sessions.map(({ session, hosts, modified }) => ({
 		id: session,
-		about: `${age(modified)}  ${hosts.map(displayName).join(", ")}`,
+		about: `${age(modified)}  ${hosts.join(", ")}`,
 	}));
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
