@@ -1,5 +1,5 @@
 // Results of `pi-sync` for programs, and calls that name no session.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { message, root, user } from "../../../../__test__/support/scratch.js";
@@ -74,4 +74,19 @@ test("delete shows the session and asks", async () => {
 	expect(await stored()).toBe(1);
 	expect(await asked("y\n")).toMatchObject({ code: 0, out: expect.stringContaining("deleted  0194aaaa") });
 	expect(await stored()).toBe(0);
+});
+
+// Regression: the path was printed three times, and nothing was named that helps.
+test("status names a store that is missing or a file once", async () => {
+	const { store, laptop } = team();
+	const status = async (path: string) => (await run(laptop, ["status"], { PI_SYNC_STORE: path })).out.split("\n");
+	const missing = join(store, "missing");
+	expect(await status(missing)).toContain(
+		`Store    ${missing}  there is no such directory: make it, or mount its drive (ENOENT)`,
+	);
+	const file = join(store, "file");
+	writeFileSync(file, "");
+	expect((await status(file))[0]).toContain(
+		`Store    ${file}  it is a file, or a part of its path is: name a directory`,
+	);
 });

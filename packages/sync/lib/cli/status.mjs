@@ -1,7 +1,6 @@
 // `pi-sync status`: stored sessions, sessions that wait to be pushed or pulled and why, and the last errors.
 import { statSync } from "node:fs";
 import parallel from "../base/in-parallel.js";
-import { displayName } from "../base/names.js";
 import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
 import { checkDirectory, everySessionFile } from "./places.mjs";
@@ -56,10 +55,12 @@ export async function status(options) {
 			for (const sync of syncs.slice(projects.length)) projects.push(await statusOf(sync, undefined, errors));
 		}
 		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
+		// The head shows why the store does not answer.
+		const others = errors.filter(({ session }) => session !== undefined || unreachable === undefined);
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
 		else
 			await write(
-				`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`,
+				`${[...head(connection, unreachable), ...projects.flatMap((one) => lines(one, errors)), ...failures(others)].join("\n")}\n`,
 			);
 		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0)
 			? 1
@@ -133,18 +134,18 @@ async function statusOf(sync, list, errors) {
 }
 
 /** @param {import("./store-connection.mjs").Connection} connection @param {string | undefined} unreachable */
-const head = ({ store, shown }, unreachable) => [
-	`Store    ${safeLine(shown)}${unreachable === undefined ? "" : `  ${paint.red(safeLine(unreachable))}`}`,
-	`Host     ${safeLine(displayName(store.host))}  ${paint.dim(safeLine(store.host))}`,
+const head = ({ store, shown }, unreachable = "") => [
+	`Store    ${safeLine(shown)}  ${paint.red(safeLine(unreachable.replace(`${shown}: `, "")))}`.trimEnd(),
+	`Host     ${safeLine(store.host)}`,
 ];
 
-/** @param {Project} status */
-function lines({ project, stored, toPush, toPull, problems, deleted, private: all, privateStored }) {
+/** @param {Project} status @param {import("../machine/last-errors.js").LastError[]} errors */
+function lines({ project, stored, toPush, toPull, problems, deleted, private: all, privateStored }, errors) {
 	const kept = all - privateStored.length;
 	return [
 		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "its stored sessions are not known"}`,
-		...some("to be stored", toPush),
-		...some("to be pulled", toPull),
+		...some("to be stored", toPush, errors),
+		...some("to be pulled", toPull, errors),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
 		...(privateStored.length > 0
 			? [
@@ -168,19 +169,27 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 
 /** @param {NonNullable<Project["stored"]>} stored */
 function storedLine({ sessions, bytes, hosts, newest }) {
-	const by = hosts.length > 0 ? `, by ${clip(hosts.map(displayName).join(", "), 60)}` : "";
+	const by = hosts.length > 0 ? `, by ${clip(hosts.join(", "), 60)}` : "";
 	return `${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`;
 }
 
 /** @param {Date} then */
 const ago = (then) => (age(then) === "now" ? "now" : `${age(then)} ago`);
 
-/** @param {string} what @param {Waiting[]} waiting */
-function some(what, waiting) {
+/**
+ * @param {string} what
+ * @param {Waiting[]} waiting
+ * @param {import("../machine/last-errors.js").LastError[]} errors which follow
+ */
+function some(what, waiting, errors) {
 	if (waiting.length === 0) return [];
+	const follows = new Set(errors.slice(0, SHOWN).map(({ message }) => message));
 	const named = waiting
 		.slice(0, SHOWN)
-		.map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
+		.map(
+			({ session, bytes, why }) =>
+				`    ${clip(session, 36)}  ${size(bytes)}: ${follows.has(why) ? "failed, see below" : safeLine(why)}`,
+		);
 	return [
 		`  ${counted(waiting.length, "session")} ${what}`,
 		...named,
@@ -210,7 +219,7 @@ const storedSessions = (options) =>
 			const rows = newest.map(({ session, project, hosts, bytes, modified }) => [
 				clip(session, 36),
 				clip(project ?? "", 60),
-				clip(hosts.map(displayName).join(", "), 60),
+				clip(hosts.join(", "), 60),
 				size(bytes),
 				age(modified),
 			]);

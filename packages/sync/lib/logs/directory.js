@@ -38,6 +38,7 @@ const MEANINGS = {
 	EACCES: ["denied", "access is denied"],
 	EPERM: ["denied", "access is denied"],
 	ENOENT: ["unreachable", "there is no such directory: make it, or mount its drive"],
+	ENOTDIR: ["failed", "it is a file, or a part of its path is: name a directory"],
 };
 /** Errors of drives and of a busy system, after which the same call may succeed. */
 const PASSING = new Set([
@@ -271,7 +272,8 @@ class DirectoryObjects {
 		if (error instanceof StoreError) return error;
 		const code = String(isObject(error) ? error.code : undefined);
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
-		const said = messageOf(error).replace(DRAFT_NAME, "");
+		// The path of the store comes first anyway.
+		const said = Object(error).path === this.#root ? code : messageOf(error).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, {
 			cause: error,
 		});
