@@ -225,11 +225,13 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const fresh = await good(laptop, ["status"]);
 	expect(fresh).toMatch(
-		/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/,
+		/^Store {4}\S+\nHost {5}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/,
 	);
 	await good(laptop, ["push"]);
 	// Regression: status reported a session to pull.
-	expect(await good(laptop, ["status"])).toMatch(/shop: 1 stored session, \d+ B, by anna-laptop, last changed now\n$/);
+	expect(await good(laptop, ["status"])).toMatch(
+		/shop: 1 stored session, \d+ B, by anna-laptop-0a1b2c3d, last changed now\n$/,
+	);
 	const other = JSON.parse(await good(desktop, ["status", "--json"]));
 	expect(other).toMatchObject({
 		store,
@@ -244,8 +246,10 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 			},
 		],
 	});
-	expect(await good(desktop, ["status"])).toMatch(/, by anna-laptop, last changed now\n {2}1 session to be pulled\n/);
-	expect(await good(desktop, ["status", "--sessions"])).toMatch(/shop +anna-laptop +\d+ B +now/);
+	expect(await good(desktop, ["status"])).toMatch(
+		/, by anna-laptop-0a1b2c3d, last changed now\n {2}1 session to be pulled\n/,
+	);
+	expect(await good(desktop, ["status", "--sessions"])).toMatch(/shop +anna-laptop-0a1b2c3d +\d+ B +now/);
 	// The lines that were not pushed.
 	writeSettings(laptop.agent, { secrets: true });
 	add(file, message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)));
@@ -254,7 +258,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	expect([held.code, held.out]).toEqual([
 		1,
 		expect.stringMatching(
-			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b contains an AWS access key[\s\S]*failed {3}now, session 0194aaaa/,
+			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: failed, see below\nfailed {3}now, session 0194aaaa\S+: Session \S+: entry b contains an AWS access key/,
 		),
 	]);
 	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));

@@ -80,7 +80,7 @@ export async function sessionPath(query, options) {
 }
 
 /**
- * The session on this machine that a query names. Throws if a store cannot take it.
+ * The session on this machine that a query names. Throws if a store cannot contain it.
  * @param {string} query
  * @param {Options} options
  */
@@ -93,7 +93,7 @@ export async function localSession(query, options) {
 		if (file === path) why = reason;
 	});
 	const found = [...sessions.values()].find(({ file }) => file === path);
-	if (!found) throw new CommandError(`A store cannot take ${safeLine(path)}: ${safeLine(why)}`);
+	if (!found) throw new CommandError(`A store cannot contain ${safeLine(path)}: ${safeLine(why)}`);
 	return found;
 }
 

@@ -1,6 +1,7 @@
 // The store of a command, and the sessions of this machine that it synchronises.
 import { dirname } from "node:path";
 import { readAddress } from "../base/address.js";
+import { messageOf } from "../base/errors.js";
 import { hostId, openStore, SessionSync, StoreError } from "../index.js";
 import { directoryAnswers } from "../logs/directory-probe.js";
 import local from "../machine/local-sessions.js";
@@ -63,8 +64,13 @@ export async function checkAnswers({ address, shown }) {
 
 /** @param {Options} options */
 function addressOf(options) {
-	if (options.store) settings.checkArgument(options.store);
-	return options.store || settings.storeAddress(places.agentDir());
+	if (!options.store) return settings.storeAddress(places.agentDir());
+	try {
+		settings.checkArgument(options.store);
+	} catch (error) {
+		throw new UsageError(messageOf(error));
+	}
+	return options.store;
 }
 
 /**
