@@ -4,6 +4,9 @@ import { messageOf } from "../base/errors.js";
 import { buildProgram } from "./program.mjs";
 import { UsageError, writeError } from "./terminal.mjs";
 
+// The library of AWS warns on Node 20 that releases of 2027 need Node 22. The user cannot do anything about that now.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
+
 /** @param {string[]} args */
 export async function main(args) {
 	const asJson = args.includes("--json");

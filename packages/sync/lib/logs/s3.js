@@ -19,7 +19,7 @@ const { LogStore } = require("./log-store.js");
 
 const TIMEOUT_MS = 30_000;
 /**
- * A request is sent at most so often. A put has a condition, so if it succeeded unnoticed, its repetition is refused.
+ * A request is sent at most so often. If the answer to a put was lost, the condition makes its repetition fail.
  */
 const ATTEMPTS = 3;
 const BUSY_MS = 100;
@@ -213,9 +213,6 @@ class S3Objects {
 	 * @returns {Promise<any>}
 	 */
 	async #send(make, read = async (answer) => answer) {
-		// It warns on Node 20 that releases of 2027 need Node 22: whoever runs the command cannot do anything about that
-		// now.
-		process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
 		const library = require("@aws-sdk/client-s3");
 		this.#client ??= this.#connect(library);
 		for (let tries = 1; ; tries++) {

@@ -10,8 +10,8 @@ const { readSmall, writeSmall } = require("./small-file.js");
 async function hostId(folder) {
 	const set = process.env.PI_SYNC_HOST;
 	if (set) return checkId(set, "host");
-	// Machines that share a home directory have an id each. A machine without an id of the system is known by its network
-	// name.
+	// Each machine has its own id, even if they share a home directory. A machine without an id of the system is known by
+	// its network name.
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
 	const known = () => [readSmall(path)?.toString().trim()].find(isId);

@@ -152,7 +152,7 @@ function checkVersion({ version }) {
 	if (migrated.version !== version)
 		throw new StoreError(
 			"invalid",
-			`The session has version ${shown}, and stores take version ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
+			`The session has version ${shown}, and stores contain version ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
 		);
 	if (Number(version) > CURRENT_SESSION_VERSION)
 		throw new StoreError(

@@ -206,9 +206,9 @@ async function planStored({ session, file }, what, store) {
  * @param {string} [file]
  */
 function redactLines(lines, what, file) {
-	/** @type {{ redactLines: (lines: Buffer[], what: RedactInput, file?: string) => RedactedLines }} */
-	const addon = /** @type {any} */ (require("pi-session-native"));
-	return addon.redactLines(lines, what, file).map((one) => ({ ...one, line: buffer(one.line) }));
+	return require("pi-session-native")
+		.redactLines(lines, what, file)
+		.map((one) => ({ ...one, line: buffer(one.line) }));
 }
 
 exports.applyRedactions = applyRedactions;
