@@ -19,11 +19,11 @@ import { unlessAbsent } from "../base/calls.js";
 import { asError } from "../base/errors.js";
 import { inParallel } from "../base/in-parallel.js";
 import { hostId, openStore, SessionSync } from "../index.js";
+import { notesIn } from "../machine/agent-dir.js";
 import { LastErrors } from "../machine/last-errors.js";
 import { revisionOf } from "../machine/notes.js";
 import { isOpen } from "../machine/open-files.js";
 import { Pending } from "../machine/pending.js";
-import places from "../machine/places.js";
 import settings from "../machine/settings.js";
 
 /** The pauses before the next look at the file, before the next pull, and before the next pull of an idle session. */
@@ -72,7 +72,7 @@ class BesidePi {
 	constructor(open, address) {
 		this.#open = open;
 		this.#address = address;
-		this.#notesDir = places.notesIn(open.agentDir);
+		this.#notesDir = notesIn(open.agentDir);
 		this.#settings = settings.readSettings(open.agentDir);
 		this.#rules = settings.pushRules(open.agentDir);
 		this.#pending = new Pending(this.#notesDir, address);

@@ -95,7 +95,7 @@ export function buildProgram(asJson) {
 		.argument("<from>", "the project's name, as status --all --sessions shows it")
 		.argument("[to]", "its new name (default: that of the working directory's project)")
 		.option(...DRY_RUN)
-		.action(runs("manage", "move"));
+		.action(runs("delete-and-move", "move"));
 	command("delete", "Deletes a session from the store for ever; the files on machines stay", [
 		"delete 0193a2b4",
 		"delete 0193a2b4 --yes",
@@ -103,7 +103,7 @@ export function buildProgram(asJson) {
 		.argument("<session>", "the beginning of a session id")
 		.option("-y, --yes", "do not ask")
 		.option(...DRY_RUN)
-		.action(runs("manage", "deleteSession"));
+		.action(runs("delete-and-move", "deleteSession"));
 	command(
 		"redact",
 		"Removes a text, or the content of entries, from a session, its backups, copies of the same entries, and the store",

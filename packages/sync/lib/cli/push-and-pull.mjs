@@ -4,8 +4,8 @@ import { PING } from "../base/calls.js";
 import { privateError } from "../base/errors.js";
 import local from "../machine/local-sessions.js";
 import { isToPull } from "../sync/sync.js";
-import { listedFor, storedSession } from "./manage.mjs";
-import { checkDirectory, isPath, localSession, sessionHere } from "./places.mjs";
+import { listedFor, storedSession } from "./delete-and-move.mjs";
+import { checkDirectory, isPath, localSession, sessionHere } from "./sessions.mjs";
 import { syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import {
 	CommandError,

@@ -6,11 +6,11 @@ import { isUnchanged, redactEverywhere, remainsOf, summaryOf } from "pi-session-
 import local from "../machine/local-sessions.js";
 import redactions from "../sync/redact-files.js";
 import { RedactionFile } from "../sync/redaction-file.js";
-import { entryIds, namedDir, sessionPath } from "./places.mjs";
+import { entryIds, namedDir, sessionPath } from "./sessions.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } from "./terminal.mjs";
 
-/** @typedef {import("./places.mjs").Options & { text?: string, entry?: string[], replacement?: string }} Options */
+/** @typedef {import("./sessions.mjs").Options & { text?: string, entry?: string[], replacement?: string }} Options */
 /** @typedef {import("pi-session-native").RedactInput} RedactInput */
 /** @typedef {import("pi-session-native").RedactReport["lines"]} RedactedLines */
 /**

@@ -3,8 +3,8 @@ import { statSync } from "node:fs";
 import parallel from "../base/in-parallel.js";
 import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
-import { checkDirectory, everySessionFile } from "./places.mjs";
 import { OPEN } from "./push-and-pull.mjs";
+import { checkDirectory, everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, paint, safeLine, size, table, write, writeJson } from "./terminal.mjs";
 

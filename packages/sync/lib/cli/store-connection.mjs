@@ -4,14 +4,14 @@ import { readAddress } from "../base/address.js";
 import { messageOf } from "../base/errors.js";
 import { hostId, openStore, SessionSync, StoreError } from "../index.js";
 import { directoryAnswers } from "../logs/directory-probe.js";
+import { agentDir, notesIn } from "../machine/agent-dir.js";
 import local from "../machine/local-sessions.js";
 import { isOpen } from "../machine/open-files.js";
-import places from "../machine/places.js";
 import settings from "../machine/settings.js";
-import { defaultDir, everySessionFile, namedDir, sessionDirs, workingDirectory } from "./places.mjs";
+import { defaultDir, everySessionFile, namedDir, sessionDirs, workingDirectory } from "./sessions.mjs";
 import { UsageError, writeWarning } from "./terminal.mjs";
 
-/** @typedef {import("./places.mjs").Options} Options */
+/** @typedef {import("./sessions.mjs").Options} Options */
 /**
  * @typedef {{ store: import("../index.js").LineStore, address: string, shown: string, notesDir: string, rules:
  * ReturnType<typeof settings.pushRules> }} Connection
@@ -21,7 +21,7 @@ import { UsageError, writeWarning } from "./terminal.mjs";
 const ANSWER_MS = 10_000;
 
 /** The directory of this machine's notes. */
-export const notesDirHere = () => places.notesIn(places.agentDir());
+export const notesDirHere = () => notesIn(agentDir());
 
 /**
  * Works with the store that is named.
@@ -45,7 +45,7 @@ export async function withStore(options, work, check = checkAnswers) {
 		address,
 		shown,
 		notesDir,
-		rules: settings.pushRules(places.agentDir()),
+		rules: settings.pushRules(agentDir()),
 	};
 	// If the store does not answer, we do not close it, because a call to a drive that hangs would never end.
 	await check(connection);
@@ -64,7 +64,7 @@ export async function checkAnswers({ address, shown }) {
 
 /** @param {Options} options */
 function addressOf(options) {
-	if (!options.store) return settings.storeAddress(places.agentDir());
+	if (!options.store) return settings.storeAddress(agentDir());
 	try {
 		settings.checkArgument(options.store);
 	} catch (error) {
@@ -152,7 +152,7 @@ async function syncIn({ store, address, notesDir, rules }, place, options) {
  * @param {string} host
  */
 export async function projectHere(cwd, host) {
-	const { project, isOwn, problem } = await settings.projectIn(cwd, host, places.agentDir());
+	const { project, isOwn, problem } = await settings.projectIn(cwd, host, agentDir());
 	const why =
 		problem ??
 		(isOwn

@@ -22,7 +22,7 @@ export async function answer(pi, args, ctx) {
 	const agentDir = pi.getAgentDir();
 	const local = { session: ctx.sessionManager.getSessionId(), file, cwd: ctx.sessionManager.getCwd() };
 	const { pushRules, setPrivate, storeAddress } = require("../machine/settings.js");
-	const { SETTINGS_FILE } = require("../machine/places.js");
+	const { SETTINGS_FILE } = require("../machine/agent-dir.js");
 	const settings = safeLine(join(agentDir, SETTINGS_FILE));
 	/** @type {string | undefined} */
 	let address;

@@ -18,7 +18,7 @@ export function begin(pi, ctx) {
 	const { pushRules, storeAddress } = require("../machine/settings.js");
 	const { readAddress } = require("../base/address.js");
 	const { markOpen } = require("../machine/open-files.js");
-	const { notesIn } = require("../machine/places.js");
+	const { notesIn } = require("../machine/agent-dir.js");
 	const [session, cwd, dir] = [manager.getSessionId(), manager.getCwd(), manager.getSessionDir()];
 	try {
 		const address = storeAddress(agentDir);

@@ -6,7 +6,7 @@ const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, messageOf } = require("../base/errors.js");
 const { isObject } = require("../base/lines.js");
-const { agentDir, notesIn } = require("./places.js");
+const { agentDir, notesIn } = require("./agent-dir.js");
 
 /**
  * Runs `work` while no other call, of this process or another process of the host, runs under the same name. The name

@@ -4,7 +4,7 @@
 const { execFile } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { promisify } = require("node:util");
-const { STORE_VARIABLE } = require("./places.js");
+const { STORE_VARIABLE } = require("./agent-dir.js");
 
 /**
  * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed.

@@ -12,7 +12,7 @@ const { findProject } = require("./project.js");
 const { secretIn } = require("./secrets.js");
 const { PARENT_FIELDS } = require("./session-file.js");
 const { idInName, isSessionName, onDisk } = require("./session-path.js");
-const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("./places.js");
+const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("./agent-dir.js");
 const { readSmall, writeSmall } = require("./small-file.js");
 
 /**

@@ -1,6 +1,6 @@
 // `pi-sync delete` and `move`, which change a store.
 import { isId } from "../base/names.js";
-import { findOne, workingDirectory } from "./places.mjs";
+import { findOne, workingDirectory } from "./sessions.mjs";
 import { projectHere, withStore } from "./store-connection.mjs";
 import {
 	age,
