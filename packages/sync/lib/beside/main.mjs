@@ -49,7 +49,8 @@ const ANSWERS = { done: "done\n", refused: "refused\n" };
  * pi has open, and where its sessions are
  */
 
-class BesidePi {
+/** Synchronises the project of the session that pi has open. */
+class OpenSessionSync {
 	#open;
 	#address;
 	#notesDir;
@@ -231,8 +232,8 @@ setAgentDir(open.agentDir);
 const address = settings.storeAddress(open.agentDir);
 if (address === undefined) exit();
 else {
-	const beside = new BesidePi(open, address);
-	const begun = beside.begin();
-	process.stdin.resume().once("end", () => void begun.then(() => beside.end()).then(exit, exit));
+	const sync = new OpenSessionSync(open, address);
+	const begun = sync.begin();
+	process.stdin.resume().once("end", () => void begun.then(() => sync.end()).then(exit, exit));
 	begun.catch(exit);
 }
