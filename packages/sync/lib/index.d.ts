@@ -28,7 +28,7 @@ export type StoreErrorCode =
 	| "open"
 	/** There is no such session. */
 	| "not-found"
-	/** The layout of the store was never released, or the server does not do what this package needs. */
+	/** The server does not do what this package needs. */
 	| "unsupported"
 	/** Any other failure of the store. */
 	| "failed";

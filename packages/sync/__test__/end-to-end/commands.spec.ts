@@ -131,7 +131,7 @@ test("a push names files that it does not store", async () => {
 		["old", "open it once"],
 	])
 		expect((await run(laptop, ["push", join(dir, `${name}.jsonl`)])).err).toMatch(
-			new RegExp(`A store cannot take .*${name}\\.jsonl: .*${why}`),
+			new RegExp(`A store cannot contain .*${name}\\.jsonl: .*${why}`),
 		);
 });
 

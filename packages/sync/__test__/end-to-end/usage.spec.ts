@@ -29,26 +29,26 @@ test("errors explain wrong use and never contain a password", async () => {
 			out: "",
 		});
 	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({
-		code: 1,
+		code: 2,
 		err: "Error: No store has addresses that begin with ftp:// (use postgres://, s3://, file:// or the path of a directory)",
 	});
 	expect(await said(["pull", "--store", "s3://"])).toMatchObject({
-		code: 1,
+		code: 2,
 		err: "Error: The address of the store names no bucket: s3://bucket/prefix",
 	});
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({
-		code: 1,
+		code: 2,
 		err: expect.stringContaining("is no URL"),
 	});
 	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
 		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({
-			code: 1,
+			code: 2,
 			err: expect.stringContaining("neither a path nor a URL"),
 		});
 	// Regression: it said that PI_SYNC_STORE may contain the password, which pi's tools print.
 	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
 		expect(await said(["pull", "--store", secret])).toMatchObject({
-			code: 1,
+			code: 2,
 			err: "Error: --store contains a password, which every user of this machine can see: put the password into ~/.pgpass or session-store.json",
 		});
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");

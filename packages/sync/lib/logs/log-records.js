@@ -53,17 +53,11 @@ class LogRecords {
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} does not belong to a store of sessions`);
-		const found = `${this.#objects.name} has layout ${value.version}`;
-		if (value.version < VERSION)
-			throw new StoreError(
-				"unsupported",
-				`${found}, which no release reads. Name another place, and push again from each machine. ` +
-					"Or empty this place before you push: lines that no machine has any more are then lost",
-			);
-		if (value.version > VERSION)
+		// Earlier layouts were never released.
+		if (value.version !== VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${found}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
+				`${this.#objects.name} has layout ${value.version}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
 			);
 		this.#isChecked = true;
 		return String(value.id ?? "");

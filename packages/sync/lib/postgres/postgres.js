@@ -297,17 +297,10 @@ class PostgresStore {
 	async #prepare() {
 		const version = await this.#version();
 		if (version === 0) return void (await this.#run(makeTables(this.#schema)));
-		const found = `${this.#name}: schema ${this.#schema} has layout ${version}`;
-		if (version < VERSION)
-			throw new StoreError(
-				"unsupported",
-				`${found}, which no release reads. Name another schema (?schema=), and push again from each machine. ` +
-					`Or run DROP SCHEMA ${this.#schema} CASCADE before you push: lines that no machine has any more are then lost`,
-			);
-		if (version > VERSION)
+		if (version !== VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${found}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
+				`${this.#name}: schema ${this.#schema} has layout ${version}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
 			);
 	}
 
