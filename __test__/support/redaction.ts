@@ -86,9 +86,9 @@ export async function tellsOfTheCatalog({ run }: RedactCommand): Promise<void> {
 	const at = world();
 	put(at, ID, [message("a", null, user(SECRET))]);
 	const named = { ...at, env: { ...at.env, PI_SESSION_NATIVE_CATALOG: laterCatalog() } };
-	for (const lines of ["1 line", "0 lines"]) {
+	for (const lines of [/: 1 line/, /: 0 lines|^not changed/]) {
 		const { code, out } = await run(named, ["redact", "0194aaaa", "--text", "hunter2"]);
-		expect([code, out]).toEqual([1, expect.stringContaining(lines)]);
+		expect([code, out]).toEqual([1, expect.stringMatching(lines)]);
 		expect(out).toContain("the catalog may still contain the text");
 	}
 }
