@@ -90,3 +90,20 @@ test("status names a store that is missing or a file once", async () => {
 		`Store    ${file}  it is a file, or a part of its path is: name a directory`,
 	);
 });
+
+// Regression: the output did not name the store, and a dry run claimed that the store had redacted the line.
+test("redact counts lines here and in the store", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hunter2"))]);
+	await good(laptop, ["push"]);
+	const redact = ["redact", ID, "--text", "hunter2"];
+	expect(await good(laptop, [...redact, "--dry-run"])).toContain(": 1 line here, 1 in the store\n");
+	const [planned] = JSON.parse(await good(laptop, [...redact, "--dry-run", "--json"])).files;
+	expect(planned).toMatchObject({ lines: 1, stored: 1, isStored: false });
+	const offline = await good(laptop, [...redact, "--dry-run"], { PI_SYNC_STORE: undefined });
+	expect(offline).toMatch(/: 1 line\n[\s\S]*No store was searched\n$/);
+	expect(await good(laptop, redact)).toContain(": 1 line here, 1 in the store\n");
+	expect(await good(laptop, redact, { PI_SYNC_STORE: undefined })).toMatch(
+		/^Nothing to redact in .*\nNo store was searched\n$/,
+	);
+});
