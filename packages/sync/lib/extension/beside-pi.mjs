@@ -14,8 +14,8 @@ const END_MS = 2000;
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 
 /**
- * The lines that pi prints at its end, by the answer of the process beside it (lib/beside). @type {Record<string,
- * string>}
+ * The lines that pi prints at its end, by the answer of the process beside it (lib/beside).
+ * @type {Record<string, string>}
  */
 const MESSAGES = {
 	"": "pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push (pi-sync status says why)\n",
