@@ -80,11 +80,8 @@ describe.each([
 	});
 
 	test("a redacted text leaves store, machines and forks for ever", async () => {
-		const { machine, begin } = await machines();
-		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
-		begin(a, said("a", null, "hello"), SECRET, said("c", "b", "and on"));
-		await a.sync.push();
-		for (const one of [b, late]) await one.sync.pull();
+		const { synced } = await machines();
+		const [a, b, late] = await synced([said("a", null, "hello"), SECRET, said("c", "b", "and on")], "a", "b", "late");
 		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
 		writeFileSync(fork, text(header(FORK), said("a", null, "hello"), SECRET));
 		await b.sync.push();
@@ -120,11 +117,8 @@ describe.each([
 	// Regression: this machine's former version of the entry had the id of the stored one and could not be stored, so the
 	// pull failed.
 	test("an entry redacted during a pull is redacted here, too", async () => {
-		const { machine, begin } = await machines();
-		const [a, b] = [machine("a"), machine("b")];
-		begin(a, said("a", null, "hello"), SECRET);
-		await a.sync.push();
-		await b.sync.pull();
+		const { synced } = await machines();
+		const [a, b] = await synced([said("a", null, "hello"), SECRET], "a", "b");
 		// It loads everything.
 		rmSync(b.notes, { recursive: true });
 		const load = b.store.load.bind(b.store);
@@ -144,11 +138,13 @@ describe.each([
 	test.each(["push", "pull", "redact"] as const)(
 		"an entry with two offline redactions loses both texts (%s)",
 		async (how) => {
-			const { machine, begin } = await machines();
-			const [a, b, c] = [machine("a"), machine("b"), machine("c")];
-			begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
-			await a.sync.push();
-			for (const one of [b, c]) await one.sync.pull();
+			const { synced } = await machines();
+			const [a, b, c] = await synced(
+				[said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on")],
+				"a",
+				"b",
+				"c",
+			);
 			for (const [one, secret] of [
 				[a, "hunter2"],
 				[b, "swordfish"],
@@ -172,11 +168,13 @@ describe.each([
 	);
 
 	test("after several redactions every machine has the last replacement", async () => {
-		const { machine, begin } = await machines();
-		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
-		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish, for me"), said("c", "b", "and on"));
-		await a.sync.push();
-		for (const one of [b, late]) await one.sync.pull();
+		const { synced } = await machines();
+		const [a, b, late] = await synced(
+			[said("a", null, "hello"), said("b", "a", "hunter2 and swordfish, for me"), said("c", "b", "and on")],
+			"a",
+			"b",
+			"late",
+		);
 		const redact = async (
 			one: Machine,
 			what: { text?: string; entries?: string[]; replacement?: string },
@@ -208,11 +206,12 @@ describe.each([
 
 	// Regression: a fork that moved an entry below another one kept its text, and so did forks in other directories.
 	test("copies in every fork of every directory are redacted", async () => {
-		const { machine, begin } = await machines();
-		const [a, b] = [machine("a"), machine("b")];
-		begin(a, said("a", null, "hello"), label("l", "a", "a"), said("b", "l", "the password is hunter2"));
-		await a.sync.push();
-		await b.sync.pull();
+		const { synced } = await machines();
+		const [a, b] = await synced(
+			[said("a", null, "hello"), label("l", "a", "a"), said("b", "l", "the password is hunter2")],
+			"a",
+			"b",
+		);
 		// Like `fork --entry` and pi's forks: without the label.
 		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
 		const elsewhere = join(scratch(), "other.jsonl");
@@ -244,11 +243,8 @@ describe.each([
 
 	// Regression: they kept the redacted text, without a message.
 	test("a pull redacts files that no store accepts", async () => {
-		const { machine, begin } = await machines();
-		const [a, b] = [machine("a"), machine("b")];
-		begin(a, said("a", null, "hello"), SECRET);
-		await a.sync.push();
-		await b.sync.pull();
+		const { synced } = await machines();
+		const [a, b] = await synced([said("a", null, "hello"), SECRET], "a", "b");
 		const fork = (first: string) => text(first, said("a", null, "hello"), SECRET);
 		const old = header(FORK)
 			.toString()
@@ -353,11 +349,8 @@ describe.each([
 	});
 
 	test("a session that was deleted from the store stays here", async () => {
-		const { machine, begin } = await machines();
-		const [a, late] = [machine("a"), machine("late")];
-		begin(a, said("a", null, "hello"));
-		await a.sync.push();
-		await late.sync.pull();
+		const { synced } = await machines();
+		const [a, late] = await synced([said("a", null, "hello")], "a", "late");
 		await a.store.delete(SESSION);
 		expect(await a.sync.compare()).toMatchObject({ items: [], deleted: [{ session: SESSION, file: a.file }] });
 		rmSync(late.notes, { recursive: true });
@@ -373,11 +366,13 @@ test.each([
 	["hunter2", "swordfish"],
 	["swordfish", "hunter2"],
 ])("an entry with simultaneous redactions loses both texts (%s first)", async (first, second) => {
-	const { path, machine, begin } = world();
-	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
-	begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
-	await a.sync.push();
-	for (const one of [b, c]) await one.sync.pull();
+	const { path, synced } = world();
+	const [a, b, c] = await synced(
+		[said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on")],
+		"a",
+		"b",
+		"c",
+	);
 	const { link } = fs.promises;
 	// The second one searches the redacted lines, and finds nothing.
 	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {

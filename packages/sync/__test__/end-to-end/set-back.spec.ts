@@ -115,12 +115,10 @@ describe.each([
 		begin(one, entry("r"));
 		await one.sync.push();
 		for (const { sync } of [two, reader]) await sync.pull();
-		appendFileSync(one.file, text(entry("y")));
-		await one.sync.push();
+		await one.addAndPush(entry("y"));
 		const restore = await backup();
 		for (const lines of [entries("v", 1), entries("w", 4)]) {
-			appendFileSync(two.file, text(...lines));
-			expect(await two.sync.push()).toMatchObject([{ lag: 0 }]);
+			expect(await two.addAndPush(...lines)).toMatchObject([{ lag: 0 }]);
 		}
 		await restore();
 		for (let round = 0; round < 3; round++)
@@ -139,8 +137,7 @@ describe.each([
 		begin(a, said("hunter2"));
 		await a.sync.push();
 		const restore = await backup();
-		appendFileSync(a.file, text(entry("c")));
-		await a.sync.push();
+		await a.addAndPush(entry("c"));
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		await restore();
 		const stored = () => storedLines(machine("r").store);

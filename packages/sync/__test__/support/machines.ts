@@ -1,5 +1,5 @@
 // Machines that share a store, by default in a directory.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryStore, type LineStore, SessionSync } from "../../lib/index.js";
 import { emptyDirectory, header, SESSION } from "./lines.js";
@@ -35,14 +35,27 @@ export function world(open?: (host: string) => LineStore) {
 		const [file, sync] = [join(dir, NAME), again()];
 		/** Returns the error of a push of the file. */
 		const pushFile = async () => (await sync.push({ local: [{ session: SESSION, file }] }))[0]?.error;
+		/** Appends lines to the file, and pushes it. */
+		const addAndPush = async (...lines: Buffer[]) => {
+			appendFileSync(file, lined(...lines));
+			return sync.push();
+		};
 		/** `again` is another process of the machine. */
-		return { dir, file, store, notes: options.notes, options, sync, again, pushFile };
+		return { dir, file, store, notes: options.notes, options, sync, again, pushFile, addAndPush };
 	};
 	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
 		mkdirSync(dir, { recursive: true });
 		writeFileSync(file, lined(header(), ...lines));
 	};
-	return { path, machine, begin };
+	/** Machines of these names: the first one has begun the session with the lines, and the others have pulled it. */
+	const synced = async <N extends string[]>(lines: Buffer[], ...names: N) => {
+		const [first, ...others] = names.map((name) => machine(name)) as [Machine, ...Machine[]];
+		begin(first, ...lines);
+		await first.sync.push();
+		for (const { sync } of others) await sync.pull();
+		return [first, ...others] as unknown as { [K in keyof N]: Machine };
+	};
+	return { path, machine, begin, synced };
 }
 
 export type Machine = ReturnType<ReturnType<typeof world>["machine"]>;

@@ -60,13 +60,9 @@ test("two pulls that create the same file both succeed", async () => {
 });
 
 test("a pull notes nothing wrong beside another pull", async () => {
-	const { machine, begin } = world();
-	const [a, z, me] = [machine("a"), machine("z"), machine("me")];
-	begin(a, entry("s1"));
-	await a.sync.push();
-	for (const { sync } of [z, me]) await sync.pull();
-	appendFileSync(z.file, text(entry("z2")));
-	await z.sync.push();
+	const { machine, synced } = world();
+	const [a, z, me] = await synced([entry("s1")], "a", "z", "me");
+	await z.addAndPush(entry("z2"));
 	// One process has loaded all lines, and is slow.
 	const slow = machine("me");
 	let goOn: () => void = () => {};
@@ -84,8 +80,7 @@ test("a pull notes nothing wrong beside another pull", async () => {
 	const second = isSlow.run(true, () => slow.sync.pull());
 	await loaded;
 	// This line precedes the other's line in the order of the store.
-	appendFileSync(a.file, text(entry("a2")));
-	await a.sync.push();
+	await a.addAndPush(entry("a2"));
 	// The slow one ends right after the other's merge, before the other writes its note.
 	const { merge } = api.SessionManager;
 	let merges = 0;

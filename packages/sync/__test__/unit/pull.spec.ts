@@ -93,8 +93,7 @@ test("a pulled file has the time of its newest entry", async () => {
 	// The host's last line counts as its newest.
 	expect(timeOf(b.file)).toBe("2025-06-01T09:00:00.000Z");
 	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
-	appendFileSync(a.file, text(at("a2", "2025-06-03T09:00:00.000Z")));
-	await a.sync.push();
+	await a.addAndPush(at("a2", "2025-06-03T09:00:00.000Z"));
 	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
 	expect(timeOf(b.file)).toBe("2025-06-03T09:00:00.000Z");
 	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
@@ -108,12 +107,10 @@ test("a pull sets no file's time back or ahead", async () => {
 	await b.sync.pull();
 	appendFileSync(b.file, text(at("b0", "2025-06-05T09:00:00.000Z")));
 	utimesSync(b.file, new Date("2025-06-05T09:00:00.000Z"), new Date("2025-06-05T09:00:00.000Z"));
-	appendFileSync(a.file, text(at("a1", "2025-06-02T09:00:00.000Z")));
-	await a.sync.push();
+	await a.addAndPush(at("a1", "2025-06-02T09:00:00.000Z"));
 	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
 	expect(timeOf(b.file)).toBe("2025-06-05T09:00:00.000Z");
-	appendFileSync(a.file, text(at("a2", "2999-06-02T09:00:00.000Z")));
-	await a.sync.push();
+	await a.addAndPush(at("a2", "2999-06-02T09:00:00.000Z"));
 	await c.sync.pull();
 	expect(statSync(c.file).mtimeMs).toBeLessThanOrEqual(Date.now());
 });
@@ -142,13 +139,9 @@ test("each pull names stored lines that are no entries", async () => {
 });
 
 test("two continuations become two branches on both machines", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(b, entry("root"));
-	await b.sync.push();
-	await a.sync.pull();
-	appendFileSync(b.file, text(entry("b1")));
-	await b.sync.push();
+	const { synced } = world();
+	const [b, a] = await synced([entry("root")], "b", "a");
+	await b.addAndPush(entry("b1"));
 	const load = vi.spyOn(a.store, "load");
 	await a.sync.pull();
 	expect(load.mock.calls.every(([, after]) => after !== undefined)).toBe(true);
@@ -160,15 +153,11 @@ test("two continuations become two branches on both machines", async () => {
 });
 
 test("an open manager continues its own branch after pulls", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(b, entry("root"));
-	await b.sync.push();
-	await a.sync.pull();
+	const { synced } = world();
+	const [b, a] = await synced([entry("root")], "b", "a");
 	const manager = api.SessionManager.open(a.file);
 	const theirs = async (...lines: Buffer[]) => {
-		appendFileSync(b.file, text(...lines));
-		await b.sync.push();
+		await b.addAndPush(...lines);
 		expect(await a.sync.pull()).toMatchObject([{ added: lines.length }]);
 	};
 	await theirs(...entries("n", 3));
@@ -335,8 +324,7 @@ test("a file restored from a copy gets its lines again", async () => {
 	begin(a, entry("first"));
 	await a.sync.push();
 	const copy = readFileSync(a.file);
-	appendFileSync(a.file, text(entry("late")));
-	await a.sync.push();
+	await a.addAndPush(entry("late"));
 	await a.sync.pull();
 	for (const restored of [a.file, `${a.file}.old`]) {
 		expect((await a.sync.compare()).items).toMatchObject([{ state: "same" }]);

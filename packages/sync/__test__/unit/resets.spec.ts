@@ -29,11 +29,8 @@ const empty = (path: string) => {
 };
 
 test("a new store at the address is filled again", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("x"));
-	await a.sync.push();
-	await b.sync.pull();
+	const { path, machine, synced } = world();
+	const [a, b] = await synced([entry("x")], "a", "b");
 	empty(path);
 	expect(await machine("a").sync.push()).toMatchObject([{ bytes: readFileSync(a.file).length, lag: 0 }]);
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x"]);
@@ -147,13 +144,9 @@ test("a push of new lines does not list the store", async () => {
 });
 
 test("appends succeed while another host's log is missing", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("a1"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("b1")));
-	await b.sync.push();
+	const { path, synced } = world();
+	const [a, b] = await synced([entry("a1")], "a", "b");
+	await b.addAndPush(entry("b1"));
 	await a.sync.pull();
 	const folder = join(path, logOf("b", { project: "shop" }));
 	renameSync(folder, join(path, "aside"));
@@ -188,13 +181,9 @@ test("a deleted session is stored again after its restore", async () => {
 
 // Regression: it was reported as deleted, and was not stored again.
 test("a missing session is stored again and later joined", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("x"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("b")));
-	await b.sync.push();
+	const { path, machine, synced } = world();
+	const [a, b] = await synced([entry("x")], "a", "b");
+	await b.addAndPush(entry("b"));
 	const [folder, aside] = [join(path, dirname(logOf("a", { project: "shop" }))), join(path, "aside")];
 	renameSync(folder, aside);
 	appendFileSync(a.file, text(entry("y")));
@@ -230,20 +219,14 @@ test("a session file that vanishes delays no other push", async () => {
 
 // Regression: it never was.
 test("a push succeeds after two restores during the one before", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("root"));
-	await a.sync.push();
-	await b.sync.pull();
+	const { path, machine, synced } = world();
+	const [a, b] = await synced([entry("root")], "a", "b");
 	const [stored, older, newer] = [join(path, "lines"), join(path, "older"), join(path, "newer")];
 	cpSync(stored, older, { recursive: true });
-	appendFileSync(b.file, text(entry("b1")));
-	await b.sync.push();
-	appendFileSync(a.file, text(entry("a1")));
-	await a.sync.push();
+	await b.addAndPush(entry("b1"));
+	await a.addAndPush(entry("a1"));
 	cpSync(stored, newer, { recursive: true });
-	appendFileSync(a.file, text(entry("a2")));
-	await a.sync.push();
+	await a.addAndPush(entry("a2"));
 	const restore = (from: string) => {
 		rmSync(stored, { recursive: true });
 		cpSync(from, stored, { recursive: true });
@@ -264,15 +247,10 @@ test("a push succeeds after two restores during the one before", async () => {
 
 // Regression: it came back.
 test("a session that is deleted during a push stays deleted", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("root"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("b1")));
-	await b.sync.push();
-	appendFileSync(a.file, text(entry("a1")));
-	await a.sync.push();
+	const { path, synced } = world();
+	const [a, b] = await synced([entry("root")], "a", "b");
+	await b.addAndPush(entry("b1"));
+	await a.addAndPush(entry("a1"));
 	// The push is refused while the log of b still exists. After a complete load the lines are gone, too.
 	let isDeleting = false;
 	const list = a.store.list.bind(a.store);

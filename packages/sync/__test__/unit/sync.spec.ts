@@ -51,13 +51,9 @@ test("a session without all lines and redactions is behind", async () => {
 });
 
 test("every pull reports damage, and restored lines are pulled", async () => {
-	const { path, machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("first"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(a.file, text(entry("second")));
-	await a.sync.push();
+	const { path, synced } = world();
+	const [a, b] = await synced([entry("first")], "a", "b");
+	await a.addAndPush(entry("second"));
 	const segment = join(path, logOf("a", { project: "shop" }));
 	const [whole, { atime, mtime }] = [readFileSync(segment), statSync(segment)];
 	const damaged = Buffer.from(whole);
@@ -76,13 +72,9 @@ test("every pull reports damage, and restored lines are pulled", async () => {
 });
 
 test("a push does not overwrite the note of a pull", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("root"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("theirs")));
-	await b.sync.push();
+	const { synced } = world();
+	const [a, b] = await synced([entry("root")], "a", "b");
+	await b.addAndPush(entry("theirs"));
 	appendFileSync(a.file, text(entry("mine")));
 	const real = a.store.append.bind(a.store);
 	let noted: unknown;
@@ -101,13 +93,9 @@ test("a push does not overwrite the note of a pull", async () => {
 });
 
 test("after a killed pull the next push compares everything", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("root"));
-	await a.sync.push();
-	await b.sync.pull();
-	appendFileSync(b.file, text(entry("theirs")));
-	await b.sync.push();
+	const { synced } = world();
+	const [a, b] = await synced([entry("root")], "a", "b");
+	await b.addAndPush(entry("theirs"));
 	// The pull ends during the merge.
 	const { merge } = api.SessionManager;
 	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
@@ -128,15 +116,9 @@ test("after a killed pull the next push compares everything", async () => {
 });
 
 test("a line stored during a pull gets its place", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, entry("root"));
-	await a.sync.push();
-	await b.sync.pull();
-	for (const id of ["b1", "b2"]) {
-		appendFileSync(b.file, text(entry(id)));
-		await b.sync.push();
-	}
+	const { machine, synced } = world();
+	const [a, b] = await synced([entry("root")], "a", "b");
+	for (const id of ["b1", "b2"]) await b.addAndPush(entry(id));
 	// Another process of this machine, with the earlier cursor.
 	const other = machine("a");
 	const load = a.store.load.bind(a.store);
@@ -197,8 +179,7 @@ test("damaged lines before a header stop no push or pull", async () => {
 	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
 	await b.sync.pull();
 	expect(idsIn(b.file)).toEqual(["first"]);
-	appendFileSync(b.file, text(entry("second")));
-	await b.sync.push();
+	await b.addAndPush(entry("second"));
 	const pulled = await a.sync.pull();
 	expect(pulled).toMatchObject([{ added: 1, problems: [] }]);
 	expect(pulled[0]?.error).toBeUndefined();
@@ -208,11 +189,12 @@ test("damaged lines before a header stop no push or pull", async () => {
 
 // Regression: only a megabyte was skipped, so the secret stayed in a file that is listed, searched and opened.
 test("megabytes of damaged lines before a header stop no redaction", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(a, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
-	await a.sync.push();
-	await b.sync.pull();
+	const { synced } = world();
+	const [a, b] = await synced(
+		[Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}')],
+		"a",
+		"b",
+	);
 	writeFileSync(b.file, text("\0".repeat(2 << 20)) + readFileSync(b.file, "utf8"));
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 	expect(await b.sync.pull()).toMatchObject([{ isNew: false, redacted: 1 }]);
