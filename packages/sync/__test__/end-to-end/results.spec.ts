@@ -77,7 +77,7 @@ test("delete shows the session and asks", async () => {
 });
 
 // Regression: the path was printed three times, and nothing was named that helps.
-test("status names a store that is missing or a file once", async () => {
+test("status names a missing store, or a file, once", async () => {
 	const { store, laptop } = team();
 	const status = async (path: string) => (await run(laptop, ["status"], { PI_SYNC_STORE: path })).out.split("\n");
 	const missing = join(store, "missing");
