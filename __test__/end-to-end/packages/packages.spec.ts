@@ -369,8 +369,8 @@ describe("pi-session-sync, installed beside it,", () => {
 		const extension = join(dir, "node_modules/pi-session-sync");
 		expect(await print(at, "/private", { extension, args: ["--no-session"] })).toEqual({
 			code: 0,
-			stdout: "This session has no file, so it is never pushed to a store.\n",
-			stderr: "",
+			stdout: "",
+			stderr: "This session has no file, so it is never pushed to a store.\n",
 		});
 	});
 });

@@ -213,7 +213,7 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 			const lines = outcome.stderr
 				.trimEnd()
 				.split("\n")
-				.filter((line) => !line.startsWith("pi-sync: not all of this session is stored yet"));
+				.filter((line) => !line.startsWith("pi-sync: a part of this session is not stored yet"));
 			expect(lines).toEqual([
 				expect.stringContaining(`the session manager of @acme/tau ${version} (${renamedDir}) is replaced`),
 			]);
