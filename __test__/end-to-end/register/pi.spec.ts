@@ -223,8 +223,8 @@ describe(`the bundle of ${pi.referenceVersion} under the hook`, () => {
 			expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
 			// The process beside pi has ended its work, and its notes are also the build's.
 			const pending = () =>
-				readdirSync(join(agent, "session-stores/open"), { recursive: true, encoding: "utf8" }).filter((name) =>
-					name.endsWith(".jsonl"),
+				readdirSync(join(agent, "session-stores"), { recursive: true, encoding: "utf8" }).filter((name) =>
+					/^pending-.*\.json$/.test(name),
 				);
 			await vi.waitFor(() => expect(pending()).toEqual([]), { timeout: 120_000, interval: 50 });
 		}
