@@ -72,7 +72,10 @@ export async function runTogether(scripts: readonly { script: string; args: read
 	return (await Promise.all(ends)).map((end) => ({ ...end, lines: end.lines.filter((line) => line !== "ready") }));
 }
 
-/** Runs a script with `parentPort` and `workerData` in a thread, or a file with it. Returns the last message that it posts. */
+/**
+ * Runs a script with `parentPort` and `workerData` in a thread, or a file with it. Returns the last message that it
+ * posts.
+ */
 export function inThread(script: string, options: WorkerOptions = {}, isFile = false): Promise<any> {
 	const code = `const { parentPort, workerData } = require("node:worker_threads");\n${LOAD}\n${script}`;
 	return new Promise((resolve, reject) => {

@@ -26,7 +26,9 @@ export type Json = Record<string, unknown>;
 export type Loose = Record<string, (...args: unknown[]) => any>;
 
 export const root = resolve(__dirname, "../..");
-/** The first line of a script in another process or thread: it has the module under test as `api`, and `SessionManager`. */
+/**
+ * The first line of a script in another process or thread: it has the module under test as `api`, and `SessionManager`.
+ */
 export const LOAD = `const api = require(${JSON.stringify(process.env.PSN_MODULE ?? join(root, "index.js"))}), { SessionManager } = api;`;
 export const api = (await loadSubject()) as unknown as Api;
 /** `SessionManager` with statics that accept anything. */

@@ -131,8 +131,8 @@ describe("a session is named", () => {
 		expect((await goodJson(at, ["fork"])).parentSession).toBe(newer);
 	});
 
-	// Regression: no command found such a session. pi's /resume deletes only the session's file; after that no command found
-	// its subagents' sessions.
+	// Regression: no command found such a session. pi's /resume deletes only the session's file; after that no command
+	// found its subagents' sessions.
 	test("by the id of a subagent's session, also without parent", async () => {
 		const at = world();
 		const main = put(at, "main-1", [message("a", null, user("asks"))]);

@@ -16,8 +16,8 @@ const ids = async (query: string, dedupe = true): Promise<string[]> =>
 const truncated = (path: string): number => statSync(path).size >> 1;
 
 /**
- * Runs a script in a process of its own, after a line of the shell. The script has `SessionManager` and says something by
- * `say`, which adds how many MB its memory has grown since the module was loaded.
+ * Runs a script in a process of its own, after a line of the shell. The script has `SessionManager` and says something
+ * by `say`, which adds how many MB its memory has grown since the module was loaded.
  */
 function inProcess(script: string, shell = ""): { words: string[]; errors: string } {
 	const source = `${LOAD}

@@ -1,5 +1,5 @@
 // Rules of the code that a reader cannot check by eye.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BOUNDARY, CORE, code, rust, shipped } from "../../support/rust.js";
@@ -54,4 +54,26 @@ test("index.d.ts declares exactly the exports, methods and statics", () => {
 		statics: functions.sort(),
 		methods: namesOf(api.SessionManager.prototype).sort(),
 	});
+});
+
+// Biome breaks neither comments nor strings. In tests a string may be long, because it often is a recorded output.
+test("lines of JavaScript have at most 120 columns", () => {
+	const skipped = /(?:^|\/)(?:node_modules|target|npm|reference|layouts)$|^(?:index\.js|index\.d\.ts)$/;
+	function* sourcesIn(dir: string): Generator<string> {
+		for (const name of readdirSync(join(root, dir))) {
+			const path = dir === "" ? name : `${dir}/${name}`;
+			if (name.startsWith(".") || skipped.test(path)) continue;
+			if (statSync(join(root, path)).isDirectory()) yield* sourcesIn(path);
+			else if (/\.[cm]?[jt]s$/.test(name)) yield path;
+		}
+	}
+	const isShipped = /^(?:bin|lib|src|types|packages\/sync\/(?:bin|lib))\//;
+	const long = [...sourcesIn("")].flatMap((path) =>
+		readFileSync(join(root, path), "utf8")
+			.split("\n")
+			.map((line, at) => [line, `${path}:${at + 1}`] as const)
+			.filter(([line]) => line.replaceAll("\t", "  ").length > 120)
+			.filter(([line]) => isShipped.test(path) || /^\s*(?:\/\/|\/?\*)/.test(line)),
+	);
+	expect(long.map(([, place]) => place)).toEqual([]);
 });

@@ -9,7 +9,8 @@ try {
 	const name = code === "ERR_MODULE_NOT_FOUND" && /^Cannot find package '([^']+)'/.exec(message)?.[1];
 	if (!name) throw error;
 	process.stderr.write(
-		`pi-session-sync: the package ${name} is missing. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-sync again.\n`,
+		`pi-session-sync: the package ${name} is missing. In a clone run \`npm install && npm run build\`; ` +
+			`elsewhere install pi-session-sync again.\n`,
 	);
 	process.exitCode = 1;
 }

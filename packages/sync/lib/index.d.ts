@@ -252,8 +252,8 @@ export interface S3StoreOptions {
 	region?: string;
 	/**
 	 * A function is called again when its credentials expire (`expiration`); an error of it counts as `unreachable`,
-	 * unless it is a `StoreError`. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if the first two are not set, AWS's
-	 * usual places (profiles, single sign-on, containers, web identity, instances).
+	 * unless it is a `StoreError`. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if
+	 * the first two are not set, AWS's usual places (profiles, single sign-on, containers, web identity, instances).
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -389,17 +389,18 @@ export class SessionSync {
 	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
 	 * Adds stored lines to the files of this machine: of the project, of one session, or of `items` from `compare`. A
-	 * session whose file was deleted comes back only if `session` names it. It begins with the newest sessions; then come large ones, and last those in which another host redacted something,
-	 * which is redacted on this machine first. A failure is in the result of its session, whose file does not change.
+	 * session whose file was deleted comes back only if `session` names it. It begins with the newest sessions; then come
+	 * large ones, and last those in which another host redacted something, which is redacted on this machine first. A
+	 * failure is in the result of its session, whose file does not change.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
 	pull(options?: { session?: string; items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
-	 * are the redacted lines of the store. The file may not contain such a line, for example of an entry that was edited by
-	 * hand: if the file contains the entry, its line is the replacement. If the store cannot be reached, `error` says so, and the next push
-	 * or pull of the session first redacts the lines of the file in the store.
+	 * are the redacted lines of the store. The file may not contain such a line, for example of an entry that was edited
+	 * by hand: if the file contains the entry, its line is the replacement. If the store cannot be reached, `error` says
+	 * so, and the next push or pull of the session first redacts the lines of the file in the store.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */

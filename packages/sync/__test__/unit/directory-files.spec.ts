@@ -183,8 +183,8 @@ test("without second names, two hosts may create a store together", async () => 
 	expect(ids(await loadAll(openDirectory(path, "reader"), SESSION))).toEqual(["a0"]);
 });
 
-// Regression: Android refuses hard links with EACCES, and no append to a store succeeded there. Other systems refuse them
-// with EPERM, as stress/stores.spec.ts does.
+// Regression: Android refuses hard links with EACCES, and no append to a store succeeded there. Other systems refuse
+// them with EPERM, as stress/stores.spec.ts does.
 test.each(conformanceCases)("without second names: $name", async ({ run }) => {
 	vi.spyOn(fs.promises, "link").mockRejectedValue(systemError("EACCES", "not supported"));
 	const path = emptyDirectory();

@@ -48,7 +48,8 @@ function readAddress(text) {
 	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
 	if (!read)
 		throw invalid(
-			`No store has addresses that begin with ${scheme}:// (use postgres://, s3://, file:// or the path of a directory)`,
+			`No store has addresses that begin with ${scheme}:// (use postgres://, s3://, file:// or the path of a ` +
+				"directory)",
 		);
 	return read(address);
 }
@@ -68,7 +69,9 @@ function checkPath(text) {
 	const rest = text.replace(DRIVE, "");
 	if (MAY_HOLD_A_PASSWORD.some((sign) => sign.test(rest)))
 		throw invalid(
-			"The address of the store is neither a path nor a URL such as postgres://user@host/database, s3://bucket/prefix or file:///directory (a path with a colon must begin with / or ./, and one with an @ after it must be a file: URL)",
+			"The address of the store is neither a path nor a URL such as postgres://user@host/database, " +
+				"s3://bucket/prefix or file:///directory (a path with a colon must begin with / or ./, and one with an " +
+				"@ after it must be a file: URL)",
 		);
 }
 
@@ -89,7 +92,8 @@ function postgres(address) {
 	const [, afterHost = ""] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(address) ?? [];
 	if (afterHost.includes("@"))
 		throw invalid(
-			"An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23",
+			"An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be " +
+				"written %2F %3F %23",
 		);
 	const url = parseUrl(address);
 	// `pg` takes missing parts from the environment, and a missing database from the user's name.
@@ -98,7 +102,8 @@ function postgres(address) {
 	const host = url.searchParams.getAll("host").at(-1) || url.hostname || PGHOST;
 	if (!host) throw invalid("The address of the store names no host: postgres://user@host/database");
 	const database = url.pathname.slice(1) || of("database") || PGDATABASE || url.username || of("user") || PGUSER || "";
-	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? DEFAULT_SCHEMA}`;
+	const port = of("port") || url.port || PGPORT || 5432;
+	const identity = `postgres://${host}:${port}/${database}?schema=${of("schema") ?? DEFAULT_SCHEMA}`;
 	return { kind: "postgres", withSecrets: url.href, shown: withoutSecrets(url), identity };
 }
 
@@ -107,7 +112,8 @@ function s3(address) {
 	const rest = address.slice("s3://".length);
 	if (/^[^/?#]*@|:.*@/s.test(rest))
 		throw invalid(
-			"Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ after a colon: write %40)",
+			"Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ " +
+				"after a colon: write %40)",
 		);
 	const url = parseUrl(address);
 	if (!url.hostname) throw invalid("The address of the store names no bucket: s3://bucket/prefix");

@@ -25,14 +25,16 @@ const resetError = (session) =>
 const deletedError = (session) =>
 	new StoreError(
 		"deleted",
-		`Session ${session} was deleted from the store, and its file stays. To store it again, make a fork: pi-sessions fork ${session}`,
+		`Session ${session} was deleted from the store, and its file stays. To store it again, make a fork: ` +
+			`pi-sessions fork ${session}`,
 	);
 
 /** @param {string} session */
 const privateError = (session) =>
 	new StoreError(
 		"invalid",
-		`Session ${session} is private and is not pushed: private in session-store.json lists the session, its directory, or a session that it was forked from. ` +
+		`Session ${session} is private and is not pushed: private in session-store.json lists the session, its ` +
+			"directory, or a session that it was forked from. " +
 			"If the file of such a session is missing, the fork counts as private",
 	);
 

@@ -108,7 +108,8 @@ function checkProject(project) {
  * @param {number} longest
  */
 const tooLong = (session, line, longest) =>
-	`Session ${session}: a line of ${line.length} bytes is longer than the ${longest} that this store takes; it begins with ${JSON.stringify(buffer(line).toString("utf8", 0, 100))}`;
+	`Session ${session}: a line of ${line.length} bytes is longer than the ${longest} that this store takes; it ` +
+	`begins with ${JSON.stringify(buffer(line).toString("utf8", 0, 100))}`;
 
 /** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
 function splitLines(bytes, from, to) {

@@ -41,7 +41,8 @@ function lastOf(session, line, all) {
 		if (steps === all.size)
 			throw new StoreError(
 				"invalid",
-				`Session ${session}: a replacement must not restore a line that another redaction removed: choose another replacement`,
+				`Session ${session}: a replacement must not restore a line that another redaction removed: choose ` +
+					"another replacement",
 			);
 		line = all.get(hash);
 	}

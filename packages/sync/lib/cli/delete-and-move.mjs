@@ -39,7 +39,8 @@ export async function deleteSession(query, options) {
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else
 			await write(
-				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; its files on machines stay\n`,
+				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; its ` +
+					`files on machines stay\n`,
 			);
 		return 0;
 	});
@@ -93,7 +94,8 @@ export async function move(from, to, options) {
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else
 			await write(
-				`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`,
+				`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ` +
+					`${safeLine(from)} to ${safeLine(project)}${joined}\n`,
 			);
 		return 0;
 	});

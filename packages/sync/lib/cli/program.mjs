@@ -40,7 +40,8 @@ export function buildProgram(asJson) {
 	const program = new Command("pi-sync")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(text)) })
 		.description(
-			"Keeps sessions of the pi coding agent in a store: a directory, a PostgreSQL database or an S3 bucket that several machines share.",
+			"Keeps sessions of the pi coding agent in a store: a directory, a PostgreSQL database or an S3 bucket " +
+				"that several machines share.",
 		)
 		.version(version)
 		.exitOverride()

@@ -58,10 +58,10 @@ export async function status(options) {
 		// The head shows why the store does not answer.
 		const others = errors.filter(({ session }) => session !== undefined || unreachable === undefined);
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
-		else
-			await write(
-				`${[...head(connection, unreachable), ...projects.flatMap((one) => lines(one, errors)), ...failures(others)].join("\n")}\n`,
-			);
+		else {
+			const ofProjects = projects.flatMap((one) => lines(one, errors));
+			await write(`${[...head(connection, unreachable), ...ofProjects, ...failures(others)].join("\n")}\n`);
+		}
 		return unreachable !== undefined || failed.length > 0 || projects.some(({ problems }) => problems.length > 0)
 			? 1
 			: 0;
@@ -149,7 +149,8 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
 		...(privateStored.length > 0
 			? [
-					`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete removes it from the store`,
+					`  ${counted(privateStored.length, "private session")}, stored before: pi-sync delete removes it ` +
+						"from the store",
 				]
 			: []),
 		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
@@ -161,7 +162,8 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 			),
 		...(deleted.length > 0
 			? [
-					`  ${counted(deleted.length, "session")} deleted from the store, with a file on this machine: ${clip(deleted.join(", "), 80)}`,
+					`  ${counted(deleted.length, "session")} deleted from the store, with a file on this machine: ` +
+						`${clip(deleted.join(", "), 80)}`,
 				]
 			: []),
 	];
@@ -203,7 +205,8 @@ const failures = (errors) =>
 		.slice(0, SHOWN)
 		.map(
 			({ session, at, message }) =>
-				`${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`,
+				`${paint.red("failed")}   ${ago(new Date(at))}` +
+				`${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`,
 		);
 
 /** Lists each stored session. @param {Options} options */
@@ -225,7 +228,8 @@ const storedSessions = (options) =>
 			]);
 			await write(
 				rows.length === 0
-					? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists the sessions of every project"}\n`
+					? `No sessions in ${safeLine(shown)}` +
+							`${options.all ? "" : " of this project; --all lists the sessions of every project"}\n`
 					: `${table(["SESSION", "PROJECT", "HOSTS", "SIZE", "AGE"], rows).join("\n")}\n`,
 			);
 			for (const { session, where, message } of problems)

@@ -156,7 +156,8 @@ export async function projectHere(cwd, host) {
 	const why =
 		problem ??
 		(isOwn
-			? `${cwd} has no git remote, so no other machine gets its sessions (PI_SYNC_PROJECT, or projects in session-store.json, names a project)`
+			? `${cwd} has no git remote, so no other machine gets its sessions (PI_SYNC_PROJECT, or projects in ` +
+				"session-store.json, names a project)"
 			: undefined);
 	return { project, why };
 }

@@ -22,7 +22,9 @@ export async function isConfirmed(question, { yes, json }) {
 	if (yes) return true;
 	if (json || !process.stdin.isTTY)
 		throw new UsageError(
-			`Nothing was changed: ${json ? "with --json no question is asked" : "there is no terminal to ask for confirmation"}. Add --yes`,
+			"Nothing was changed: " +
+				(json ? "with --json no question is asked" : "there is no terminal to ask for confirmation") +
+				". Add --yes",
 		);
 	const asked = createInterface({ input: process.stdin, output: process.stderr });
 	// Ctrl-C and the end of the input close the interface; both count as no.

@@ -18,7 +18,9 @@ const THREADS = { UV_THREADPOOL_SIZE: "16" };
  * @type {Record<string, string>}
  */
 const MESSAGES = {
-	"": "pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push (pi-sync status says why)\n",
+	"":
+		"pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push " +
+		"(pi-sync status says why)\n",
 	"refused\n": "pi-sync: a part of this session is not stored: run pi-sync status\n",
 };
 
@@ -61,8 +63,8 @@ export class BesidePi {
 	}
 
 	/**
-	 * Called when pi ends: waits for the answer of the process, for two seconds at most. Returns what pi prints at its end,
-	 * if anything.
+	 * Called when pi ends: waits for the answer of the process, for two seconds at most. Returns what pi prints at its
+	 * end, if anything.
 	 */
 	async end() {
 		const { stdout, exitCode, signalCode } = this.#child;

@@ -51,7 +51,8 @@ export async function answer(pi, args, ctx) {
 	if (address === undefined)
 		return say(
 			ctx,
-			`This session is private (private in ${settings}). No store is named now; one that you name later gets nothing of this session and its forks.`,
+			`This session is private (private in ${settings}). No store is named now; one that you name later gets ` +
+				"nothing of this session and its forks.",
 		);
 	say(
 		ctx,

@@ -25,8 +25,8 @@ export function begin(pi, ctx) {
 		if (address === undefined) return undefined;
 		readAddress(address);
 		showMark(ctx, pushRules(agentDir).isPrivate({ session, file, cwd }));
-		// In pi's own process and before pi continues, because the process beside pi needs some 200 ms to start, and may end
-		// before pi.
+		// In pi's own process and before pi continues, because the process beside pi needs some 200 ms to start, and may
+		// end before pi.
 		const unmark = markOpen(notesIn(agentDir), file);
 		// A default session directory of pi has a name made from the path of its working directory.
 		return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir }, unmark);

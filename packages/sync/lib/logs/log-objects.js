@@ -36,7 +36,8 @@ const LONGEST_READ = 2 ** 30;
 const tooLargeError = (name, length) =>
 	new StoreError(
 		"failed",
-		`${name} has ${length} bytes, more than can be read: remove it, and push the session again on the machine that wrote it`,
+		`${name} has ${length} bytes, more than can be read: remove it, and push the session again on the machine ` +
+			"that wrote it",
 	);
 
 /** The number of attempts, because another process may change the object first. */

@@ -57,7 +57,8 @@ class LogRecords {
 		if (value.version !== VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${this.#objects.name} has layout ${value.version}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
+				`${this.#objects.name} has layout ${value.version}, and this release reads only layout ${VERSION}: ` +
+					"install a newer pi-session-sync",
 			);
 		this.#isChecked = true;
 		return String(value.id ?? "");

@@ -51,7 +51,8 @@ class LogStore {
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
 	/**
-	 * The listing of each session that `list` returned. @type {WeakMap<import("../index").StoredSession, SessionListing>}
+	 * The listing of each session that `list` returned.
+	 * @type {WeakMap<import("../index").StoredSession, SessionListing>}
 	 */
 	#listings = new WeakMap();
 
@@ -204,7 +205,8 @@ class LogStore {
 	}
 
 	/**
-	 * Copies and deletes nothing, so that lines that are appended meanwhile cannot be lost. @type {Store["move"]}
+	 * Copies and deletes nothing, so that lines that are appended meanwhile cannot be lost.
+	 * @type {Store["move"]}
 	 */
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);

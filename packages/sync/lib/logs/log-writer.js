@@ -3,7 +3,8 @@
 //   readListing  lists the session, and checks the caller's cursor
 //   readOwnLog   reads this host's log after the cursor, to find lines that are stored already
 //   write        writes the batch, and before it the session's project and header if they are missing
-//   verify       lists the session again: throws if it was deleted meanwhile, and removes lines that were redacted meanwhile
+//   verify       lists the session again: throws if it was deleted meanwhile, and removes lines that were redacted
+//                meanwhile
 //
 // If the log has changed since the first step, nothing is written, and log-store.js tries again.
 const { LogCursor } = require("./cursor.js");

@@ -253,23 +253,22 @@ class S3Objects {
 		if (error instanceof StoreError) return error;
 		const { status, name, headers } = answerOf({ cause: error });
 		if (status === undefined) {
-			const code = WITHOUT_CREDENTIALS.test(`${name} ${messageOf(error)}`) ? "denied" : "unreachable";
-			return new StoreError(
-				code,
-				`${this.name}: ${code === "denied" ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : ""}${messageOf(error)}`,
-				{ cause: error },
-			);
+			const isDenied = WITHOUT_CREDENTIALS.test(`${name} ${messageOf(error)}`);
+			const reason = isDenied ? "no credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile): " : "";
+			return new StoreError(isDenied ? "denied" : "unreachable", `${this.name}: ${reason}${messageOf(error)}`, {
+				cause: error,
+			});
 		}
 		const region = headers["x-amz-bucket-region"];
 		const isElsewhere = region !== undefined && region !== this.#options.region;
 		const hint = isElsewhere
-			? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)`
+			? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the ` +
+				"address, or AWS_REGION)"
 			: "";
-		return new StoreError(
-			kindOf(status, name),
-			`${this.name}: the server answered ${[status, name, messageOf(error)].filter((said, at, all) => said && said !== "UnknownError" && all.indexOf(said) === at).join(", ")}${hint}`,
-			{ cause: error },
-		);
+		const parts = new Set([status, name, messageOf(error)].filter((part) => part && part !== "UnknownError"));
+		return new StoreError(kindOf(status, name), `${this.name}: the server answered ${[...parts].join(", ")}${hint}`, {
+			cause: error,
+		});
 	}
 }
 

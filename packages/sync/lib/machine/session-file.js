@@ -152,12 +152,14 @@ function checkVersion({ version }) {
 	if (migrated.version !== version)
 		throw new StoreError(
 			"invalid",
-			`The session has version ${shown}, and stores contain version ${CURRENT_SESSION_VERSION}: open it once, which migrates it`,
+			`The session has version ${shown}, and stores contain version ${CURRENT_SESSION_VERSION}: open it once, ` +
+				"which migrates it",
 		);
 	if (Number(version) > CURRENT_SESSION_VERSION)
 		throw new StoreError(
 			"invalid",
-			`The session has version ${shown}, and this release knows version ${CURRENT_SESSION_VERSION}: install a newer pi-session-native`,
+			`The session has version ${shown}, and this release knows version ${CURRENT_SESSION_VERSION}: install a ` +
+				"newer pi-session-native",
 		);
 }
 

@@ -50,7 +50,8 @@ const CHECKS = {
 	private: [
 		(value) =>
 			Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
-		`a list of directories, each an absolute path or one in ~/, and of ids of sessions (an id that is not a UUID as "${ID_MARK}…")`,
+		"a list of directories, each an absolute path or one in ~/, and of ids of sessions (an id that is not a " +
+			`UUID as "${ID_MARK}…")`,
 	],
 	projects: [
 		(value) =>
@@ -79,7 +80,8 @@ function readFile(path) {
 		if (!Object.hasOwn(CHECKS, name))
 			throw new StoreError(
 				"invalid",
-				`${path} has an unknown setting, ${safeJson(name.slice(0, 100))}; the settings are ${Object.keys(CHECKS).join(", ")}`,
+				`${path} has an unknown setting, ${safeJson(name.slice(0, 100))}; the settings are ` +
+					`${Object.keys(CHECKS).join(", ")}`,
 			);
 		const [isRight, expected] = CHECKS[/** @type {keyof Settings} */ (name)];
 		if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${expected}`);
@@ -105,7 +107,8 @@ function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
 		throw new StoreError(
 			"invalid",
-			`--store contains a password, which every user of this machine can see: put the password into ~/.pgpass or ${SETTINGS_FILE}`,
+			"--store contains a password, which every user of this machine can see: put the password into ~/.pgpass " +
+				`or ${SETTINGS_FILE}`,
 		);
 }
 

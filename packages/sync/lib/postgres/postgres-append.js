@@ -15,7 +15,8 @@ const APPEND = `WITH given AS (
 	), known AS (
 		SELECT n FROM given g JOIN $.entries e ON e.session = $1 AND e.sha256 = g.sha256
 		UNION SELECT n FROM given g JOIN redacted r ON r.sha256 = g.sha256
-		UNION SELECT n FROM given g JOIN redacted r ON sha256(r.line) = g.sha256 JOIN $.entries e ON e.session = $1 AND e.sha256 = r.sha256
+		UNION SELECT n FROM given g JOIN redacted r ON sha256(r.line) = g.sha256
+			JOIN $.entries e ON e.session = $1 AND e.sha256 = r.sha256
 	), fresh AS (
 		SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE n NOT IN (SELECT n FROM known)
 	), touched AS (

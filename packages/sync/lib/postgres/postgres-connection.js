@@ -25,7 +25,9 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 
 const NO_TLS = /does not support SSL|certificate/i;
 const TLS_HINT =
-	"connections to other machines use TLS, and the server's certificate is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify accepts any certificate, sslmode=disable uses no encryption";
+	"connections to other machines use TLS, and the server's certificate is checked: in the address, " +
+	"sslrootcert=<file> names its authority, sslmode=no-verify accepts any certificate, sslmode=disable uses " +
+	"no encryption";
 
 const ASKS_FOR_PASSWORD = "the server asks for a password";
 

@@ -57,8 +57,14 @@ const makeTables = (schema) => `
 	SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
 	DO $make$ BEGIN
 		IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
-		IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY, store uuid NOT NULL DEFAULT gen_random_uuid()); END IF;
-		IF NOT EXISTS (SELECT FROM ${schema}.schema_version) THEN ${tables(schema)} INSERT INTO ${schema}.schema_version VALUES (${VERSION}); END IF;
+		IF to_regclass('${schema}.schema_version') IS NULL THEN
+			CREATE TABLE ${schema}.schema_version (
+				version int PRIMARY KEY, store uuid NOT NULL DEFAULT gen_random_uuid()
+			);
+		END IF;
+		IF NOT EXISTS (SELECT FROM ${schema}.schema_version) THEN
+			${tables(schema)} INSERT INTO ${schema}.schema_version VALUES (${VERSION});
+		END IF;
 	END $make$;`;
 
 exports.VERSION = VERSION;

@@ -110,11 +110,14 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
-				CASE WHEN e.sha256 = ANY (s.redacted) THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
+			`SELECT s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp,
+				e.sha256 = ANY (s.redacted) AS redacted,
+				CASE WHEN e.sha256 = ANY (s.redacted)
+					THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
 			FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
-					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
+					SELECT sequence, host, line, sha256, stamp FROM $.entries
+					WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
 			) e ON e.before < $3 WHERE s.id = $1 AND s.deleted IS NULL ORDER BY e.sequence`,
 			[session, after.sequence, PAGE_BYTES, PAGE_LINES],
@@ -146,8 +149,10 @@ class PostgresStore {
 		const { session, project } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted
-			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
+			`SELECT v.store, id, project, hosts, bytes, cardinality(redacted) AS redactions,
+				extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted
+			FROM $.schema_version v
+			LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = ${VERSION}`,
 			[session ?? null, project ?? null],
 		);
@@ -183,12 +188,14 @@ class PostgresStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
-			"UPDATE $.sessions SET deleted = now(), header = '', hosts = '{}', redacted = '{}', replacements = '{}' WHERE id = $1 AND deleted IS NULL",
+			"UPDATE $.sessions SET deleted = now(), header = '', hosts = '{}', redacted = '{}', replacements = '{}' " +
+				"WHERE id = $1 AND deleted IS NULL",
 			[session],
 		);
 		// A second statement, because only that sees lines that were appended before the first one got the row.
 		await this.#query(
-			"DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)",
+			"DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted " +
+				"IS NOT NULL)",
 			[session],
 		);
 	}
@@ -204,7 +211,8 @@ class PostgresStore {
 				...changed,
 			]);
 			const [row] = await this.#query(
-				`UPDATE $.sessions SET redacted = $2, replacements = $3 WHERE id = $1 AND deleted IS NULL AND cardinality(redacted) = $4 RETURNING id`,
+				"UPDATE $.sessions SET redacted = $2, replacements = $3 WHERE id = $1 AND deleted IS NULL AND " +
+					"cardinality(redacted) = $4 RETURNING id",
 				[
 					session,
 					[...all.keys()].map((hash) => Buffer.from(hash, "hex")),
@@ -300,7 +308,8 @@ class PostgresStore {
 		if (version !== VERSION)
 			throw new StoreError(
 				"newer-schema",
-				`${this.#name}: schema ${this.#schema} has layout ${version}, and this release reads only layout ${VERSION}: install a newer pi-session-sync`,
+				`${this.#name}: schema ${this.#schema} has layout ${version}, and this release reads only layout ` +
+					`${VERSION}: install a newer pi-session-sync`,
 			);
 	}
 

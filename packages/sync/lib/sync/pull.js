@@ -3,8 +3,8 @@
 // If all new lines come after the noted ones, only these are loaded; otherwise everything is. The addon
 // (`SessionManager.merge`) brings the file into the store's order.
 //
-// `pi --continue` continues the session whose file changed last. So a pull sets the file's time to the time of its newest
-// entry: an old session must not be continued because it was pulled now.
+// `pi --continue` continues the session whose file changed last. So a pull sets the file's time to the time of its
+// newest entry: an old session must not be continued because it was pulled now.
 const { promises: fs } = require("node:fs");
 const { unlessAbsent, withFile } = require("../base/calls.js");
 const { StoreError } = require("../base/errors.js");

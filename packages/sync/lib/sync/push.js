@@ -124,7 +124,8 @@ class FilePush {
 		if (read.tooLong > 0)
 			this.skipped = new StoreError(
 				"invalid",
-				`${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be an entry: pi-sessions repair removes it`,
+				`${this.#local.file}: the line at byte ${note.offset} has ${read.tooLong} bytes, and is too long to be ` +
+					"an entry: pi-sessions repair removes it",
 			);
 		// This check comes after reading, so that lines that were written after the session became private are not stored.
 		if (isPrivate(this.#local)) return false;
@@ -191,7 +192,8 @@ class FilePush {
 			const id = entryOf(held)?.id;
 			throw new StoreError(
 				"held-back",
-				`Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} contains ${secretIn(held)}, so neither it nor the entries after it are stored: pi-sync redact removes the secret`,
+				`Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} contains ${secretIn(held)}, so ` +
+					"neither it nor the entries after it are stored: pi-sync redact removes the secret",
 			);
 		}
 		const lines = read.lines.slice(0, at);

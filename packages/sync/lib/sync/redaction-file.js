@@ -103,7 +103,8 @@ class RedactionFile {
 		)
 			throw new StoreError(
 				"failed",
-				`${path}, which lists the redactions of a session, is damaged: restore it, or remove it and redact the session again`,
+				`${path}, which lists the redactions of a session, is damaged: restore it, or remove it and redact the ` +
+					"session again",
 			);
 		return { lines: lines.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") })), unfinished };
 	}

@@ -1,15 +1,20 @@
 // Brings redactions from the session files of one directory to a store, and from the store to the files. Each step may
 // be interrupted and is then repeated, because the files and the store show how far it came:
 //
-// | session file | redaction file | store | what follows |
-// | --- | --- | --- | --- |
-// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finishInterrupted` in redact-files.js) |
-// | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
-// | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
-// | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
-// | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finishInterrupted`) |
-// | has the old line | lacks the redaction, which another host made | knows the redaction, and has the new line | the next pull takes it into the redaction file, and changes the file (`fetch`, `apply`) |
-// | of a fork, has a copy of the old line, or lacks it | lacks the redaction, which another session's redaction file here has | has the copy | the next pull or push of the fork redacts both (`redactKnownCopies`) |
+//   file: the old line; redaction file: the redaction; store: the old line
+//     the next redaction, push or pull of the session changes the file (`finishInterrupted` in redact-files.js)
+//   file: the new line; redaction file: the redaction; store: the old line
+//     the next push or pull tells the store (`push`)
+//   file: the new line; redaction file: the redaction, with the store as unfinished; store: the redaction, and perhaps
+//     the old line: `push` again
+//   file: the new line; redaction file: the redaction; store: the redaction and the new line
+//     nothing
+//   file: the old line, such as one that was put back; redaction file: the redaction; store: the redaction and the new
+//     line: the next pull, or the first push of a process, changes the file (`finishInterrupted`)
+//   file: the old line; redaction file: without the redaction, which another host made; store: the redaction and the
+//     new line: the next pull takes it into the redaction file, and changes the file (`fetch`, `apply`)
+//   file of a fork: a copy of the old line, or none; redaction file: without the redaction, which the redaction file of
+//     another session has here; store: the copy: the next pull or push of the fork redacts both (`redactKnownCopies`)
 const { join } = require("node:path");
 const { isAbsence } = require("../base/calls.js");
 const { asError, isGone } = require("../base/errors.js");

@@ -224,7 +224,8 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that a push found the session deleted from the store. The next push is no failure, unless the session is named.
+	 * Notes that a push found the session deleted from the store. The next push is no failure, unless the session is
+	 * named.
 	 * @param {string} session
 	 * @param {unknown} failure
 	 * @param {boolean} isNamed
