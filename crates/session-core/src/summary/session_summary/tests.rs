@@ -24,34 +24,7 @@ fn summary_of(text: &str) -> Option<SessionSummary> {
 }
 
 #[test]
-fn a_list_shows_names_and_times() {
-    let summary = summary_of(
-        r#"{"type":"session","version":3,"id":"s","cwd":"/c","branchedFrom":"/p"}
-{"type":"session_info","id":"a","name":" one "}
-{"type":"message","id":"b","timestamp":"2024-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}
-{"type":"message","id":"c","message":{"role":"user","content":"yo","timestamp":5}}
-{"type":"message","id":"d","timestamp":"Jan 5 2031","message":{"role":"user","content":null}}
-{"type":"message","id":"f","timestamp":"Jan 5 2031","message":{"role":"user","content":null}}
-{"type":"message","message":{"role":"user","content":"no id"}}
-{"type":"message","id":"e"}
-torn"#,
-    )
-    .expect("a session");
-    assert_eq!(summary.name.as_deref(), Some(&b"one"[..]));
-    assert_eq!(summary.parent, Some(ParentSession::Path(b"/p".to_vec())));
-    assert_eq!((summary.message_count, summary.active), (5, Some(1704067200000.0)));
-    assert_eq!(summary.unparsed_dates, HashSet::from(["\"Jan 5 2031\"".to_owned()]));
-    assert_eq!(summary.first_message.as_deref(), Some(&b"yo"[..]));
-}
-
-#[test]
 fn version_1_entries_need_no_id() {
     let summary = summary_of("{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
     assert_eq!(summary.expect("a session").message_count, 1);
-}
-
-#[test]
-fn files_that_are_not_sessions_are_not_listed() {
-    assert_eq!(summary_of("5\n{\"type\":\"session\",\"id\":\"s\"}\n"), None);
-    assert_eq!(summary_of(""), None);
 }
