@@ -160,6 +160,14 @@ export function put(
 	return path;
 }
 
+/** Writes the session of a subagent below a session's file, and returns its path. */
+export function putBelow(session: string, name: string, head: Json, lines: readonly (Json | string)[] = []): string {
+	const path = join(session.replace(/\.jsonl$/, ""), `${name}.jsonl`);
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, text([header(head), ...lines]));
+	return path;
+}
+
 /** A session with a side branch, labels, a tool's output, a name and a summary. The leaf is `e9`. */
 export const branched: Json[] = [
 	entry("model_change", "e0", null, { provider: "acme", modelId: "large" }),

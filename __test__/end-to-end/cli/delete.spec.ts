@@ -16,7 +16,18 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { agreeAfter, good, goodJson, program, put, run, runInTerminal, type World, world } from "../../support/cli.js";
+import {
+	agreeAfter,
+	good,
+	goodJson,
+	program,
+	put,
+	putBelow,
+	run,
+	runInTerminal,
+	type World,
+	world,
+} from "../../support/cli.js";
 import { laterCatalog } from "../../support/redaction.js";
 import { api, header, message, text, user } from "../../support/scratch.js";
 
@@ -34,9 +45,7 @@ function old(at: World, id: string, words = id, time = "2025-01-01T00:00:00.000Z
 function family(at: World): { path: string; own: string[]; others: string[] } {
 	const path = old(at, "family", "what was said");
 	const folder = path.replace(".jsonl", "");
-	const subagent = join(folder, "abc/run-0/session.jsonl");
-	mkdirSync(dirname(subagent), { recursive: true });
-	writeFileSync(subagent, text([header({ id: "child" }), said("below", "2025-01-01T00:00:00.000Z")]));
+	const subagent = putBelow(path, "abc/run-0/session", { id: "child" }, [said("below", "2025-01-01T00:00:00.000Z")]);
 	utimesSync(subagent, 1e9, 1e9);
 	const backup = `${path}.v1.bak`;
 	const others = [`${path}.txt`, `${folder}-2.jsonl`];

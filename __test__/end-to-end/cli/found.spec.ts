@@ -112,17 +112,4 @@ describe("rename", () => {
 		put(at, "s-1", say("hello"));
 		expect(await good(at, ["rename", "s-1", "red\u001b[31m\u202e"])).toBe("s-1  red\\u202e\n");
 	});
-
-	test("needs a session and a name", async () => {
-		const at = world();
-		expect(await run(at, ["rename"])).toMatchObject({
-			code: 2,
-			err: expect.stringContaining("(see pi-sessions rename --help)"),
-		});
-		expect(await run(at, ["rename", "s-1"])).toMatchObject({
-			code: 2,
-			err: expect.stringContaining("missing required argument 'name'"),
-		});
-		expect((await run(at, ["rename", "nothing", "name"])).code).toBe(1);
-	});
 });

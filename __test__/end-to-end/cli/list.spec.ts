@@ -1,9 +1,9 @@
 // The table of `pi-sessions list`: unique ids, and many rows.
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
-import { entry, header, message, text, user } from "../../support/scratch.js";
+import { good, goodJson, lines, put, putBelow, run, runInTerminal, world } from "../../support/cli.js";
+import { entry, message, user } from "../../support/scratch.js";
 
 const say = (text: string) => [message("a", null, user(text))];
 /** The column of ids. */
@@ -17,11 +17,8 @@ test("list counts the subagents' sessions of a session", async () => {
 	const at = world();
 	put(at, "s-alone", say("said alone"));
 	expect(await good(at, ["list"])).not.toContain("SUBAGENTS");
-	const below = join(put(at, "s-main", say("said main")).replace(/\.jsonl$/, ""), "r1");
-	for (const run of ["run-0", "run-1"]) {
-		mkdirSync(join(below, run), { recursive: true });
-		writeFileSync(join(below, run, "session.jsonl"), `{"type":"session","version":3,"id":"${run}","cwd":"/"}\n`);
-	}
+	const main = put(at, "s-main", say("said main"));
+	for (const id of ["run-0", "run-1"]) putBelow(main, `r1/${id}/session`, { id });
 	expect(await good(at, ["list"])).toMatch(/SUBAGENTS {2}NAME[\s\S]* 2 {2}said main$/m);
 	expect(await goodJson(at, ["list"])).toMatchObject([
 		{ id: "s-main", subagents: 2 },
@@ -37,16 +34,11 @@ test("list, delete and stats count the same sessions of subagents", async () => 
 	const at = world();
 	const path = put(at, "s-main", say("said main"));
 	utimesSync(path, 1e9, 1e9);
-	const below = path.replace(/\.jsonl$/, "");
-	mkdirSync(below);
-	for (const [name, content] of [
-		["helper", text([header({ id: "helper" }), ...say("said below")])],
-		["log", '{"event":"started"}\n'],
-		["empty", ""],
-	] as const) {
-		writeFileSync(join(below, `${name}.jsonl`), content);
-		utimesSync(join(below, `${name}.jsonl`), 1e9, 1e9);
-	}
+	const helper = putBelow(path, "helper", { id: "helper" }, say("said below"));
+	const [log, empty] = ["log", "empty"].map((name) => join(dirname(helper), `${name}.jsonl`)) as [string, string];
+	writeFileSync(log, '{"event":"started"}\n');
+	writeFileSync(empty, "");
+	for (const file of [helper, log, empty]) utimesSync(file, 1e9, 1e9);
 	expect((await goodJson(at, ["list"]))[0].subagents).toBe(1);
 	expect((await goodJson(at, ["stats"])).subagents).toBe(1);
 	expect((await run(at, ["delete", "s-main", "--yes"], { PATH: "" })).out).toContain("1 subagent ");
@@ -57,17 +49,13 @@ test("list, delete and stats count the same sessions of subagents", async () => 
 // Regression: no session had this name.
 test("a subagent's session is found by its name", async () => {
 	const at = world();
-	const below = join(put(at, "s-main", say("said main")).replace(/\.jsonl$/, ""), "r1");
-	mkdirSync(below, { recursive: true });
+	const main = put(at, "s-main", say("said main"));
 	const named = entry("session_info", "n", "a", { name: "The helper" });
-	for (const id of ["helper-1", "helper-2"])
-		writeFileSync(
-			join(below, `${id}.jsonl`),
-			text([header({ id }), ...say(`said ${id}`), ...(id.endsWith("1") ? [named] : [])]),
-		);
+	putBelow(main, "r1/helper-1", { id: "helper-1" }, [...say("said helper-1"), named]);
+	putBelow(main, "r1/helper-2", { id: "helper-2" }, say("said helper-2"));
 	expect(await good(at, ["show", "The helper"])).toContain("said helper-1");
 	expect(await run(at, ["show", "The other"])).toMatchObject({ code: 1, err: expect.stringContaining("or this name") });
-	writeFileSync(join(below, "helper-3.jsonl"), text([header({ id: "helper-3" }), ...say("said again"), named]));
+	putBelow(main, "r1/helper-3", { id: "helper-3" }, [...say("said again"), named]);
 	expect((await run(at, ["show", "The helper"])).err).toContain('"The helper" is the name of 2 sessions:');
 });
 

@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { agreeAfter, good, goodJson, put, run, runInTerminal, type World, world } from "../../support/cli.js";
-import { api, header, message, text, user } from "../../support/scratch.js";
+import { agreeAfter, good, goodJson, put, putBelow, run, runInTerminal, type World, world } from "../../support/cli.js";
+import { api, header, type Json, message, text, user } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 const headerOf = (path: string): any => JSON.parse(readFileSync(path, "utf8").split("\n")[0] as string);
@@ -28,6 +28,13 @@ function old(at: World, id: string, options: Parameters<typeof put>[3] = {}): st
 	return path;
 }
 
+/** A subagent's session that was written long ago. */
+function oldBelow(session: string, name: string, head: Json): string {
+	const path = putBelow(session, name, head, [message("a", null)]);
+	utimesSync(path, 1e9, 1e9);
+	return path;
+}
+
 /**
  * A project whose folder was renamed: a session with a backup and a subagent, a session in a subfolder, a fork
  * elsewhere, and a neighbour.
@@ -36,10 +43,7 @@ function renamed(): { at: World; from: string; to: string; main: string; below: 
 	const at = world();
 	const [from, to] = [at.cwd, `${at.cwd}-renamed`];
 	const main = old(at, "main");
-	const subagent = main.replace(".jsonl", "/run-0/session.jsonl");
-	mkdirSync(dirname(subagent), { recursive: true });
-	writeFileSync(subagent, text([header({ id: "child", cwd: from, parentSession: main }), message("a", null)]));
-	utimesSync(subagent, 1e9, 1e9);
+	oldBelow(main, "run-0/session", { id: "child", cwd: from, parentSession: main });
 	writeFileSync(`${main}.bak`, "before");
 	const below = old(at, "below", { cwd: join(from, "packages/x") });
 	const fork = old(at, "fork", { cwd: "/elsewhere", header: { parentSession: main, kept: "this" } });
@@ -93,16 +97,9 @@ test("a move completes the fork links of a killed one", async () => {
 // Regression: no list contains them, so their links to a moved session broke, and no command could repair them.
 test("subagents of a session that stays follow the folder", async () => {
 	const { at, from, to, main, other } = renamed();
-	const below = (name: string, head: object): string => {
-		const path = join(other.replace(".jsonl", ""), name, "session.jsonl");
-		mkdirSync(dirname(path), { recursive: true });
-		writeFileSync(path, text([header({ id: name, ...head }), message("a", null)]));
-		utimesSync(path, 1e9, 1e9);
-		return path;
-	};
 	const [forked, worker] = [
-		below("forked", { cwd: "/elsewhere", parentSession: main }),
-		below("worker", { cwd: join(from, "x") }),
+		oldBelow(other, "forked/session", { id: "forked", cwd: "/elsewhere", parentSession: main }),
+		oldBelow(other, "worker/session", { id: "worker", cwd: join(from, "x") }),
 	];
 	const rests = [forked, worker].map(restOf);
 	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 3 sessions, changed 2 links of forks\n");
@@ -188,13 +185,10 @@ test("a session changed after the preview stays", async () => {
 // Regression: both were moved, and the second was reported as an error because it had moved with the first.
 test("a subagent of a subagent moves with it", async () => {
 	const { at, from, to, other } = renamed();
-	const [worker, helper] = ["worker", "worker/helper"].map((name) => {
-		const path = join(other.replace(".jsonl", ""), `${name}.jsonl`);
-		mkdirSync(dirname(path), { recursive: true });
-		writeFileSync(path, text([header({ id: name, cwd: from }), message("a", null)]));
-		utimesSync(path, 1e9, 1e9);
-		return path;
-	}) as [string, string];
+	const [worker, helper] = ["worker", "worker/helper"].map((id) => oldBelow(other, id, { id, cwd: from })) as [
+		string,
+		string,
+	];
 	expect(await good(at, ["move", from, "--yes"])).toContain("Moved 3 sessions");
 	for (const path of [worker, helper]) expect(headerOf(path).cwd, path).toBe(to);
 });

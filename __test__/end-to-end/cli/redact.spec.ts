@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
-import { bin, good, goodJson, put, run, world } from "../../support/cli.js";
+import { bin, good, goodJson, put, putBelow, run, world } from "../../support/cli.js";
 import {
 	countsOtherFiles,
 	countsOtherLines,
@@ -18,7 +18,7 @@ import {
 	SECRET,
 	tellsOfTheCatalog,
 } from "../../support/redaction.js";
-import { header, message, user } from "../../support/scratch.js";
+import { message, user } from "../../support/scratch.js";
 import { testWith } from "../../support/windows.js";
 
 const command = {
@@ -86,20 +86,13 @@ test("redact reads subagents' folders of any depth", async () => {
 // Regression: they were not searched, and no line said so.
 test("redact removes a text from subagents' sessions and copies", async () => {
 	const at = world();
-	const below = (path: string, name: string, lines: object[]) => {
-		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");
-		mkdirSync(folder, { recursive: true });
-		const file = join(folder, `${name}.jsonl`);
-		writeFileSync(file, [header({ id: name }), ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""));
-		return file;
-	};
 	const [secret, more] = [
 		message("b", null, user(SECRET)),
 		message("c", "b", user("hunter2, which the subagent was told")),
 	];
 	const [own, others] = [
-		below(put(at, ID, [secret]), "own", [secret, more]),
-		below(put(at, FORK, [message("x", null, user("hello"))]), "others", [secret, more]),
+		putBelow(put(at, ID, [secret]), "abc/run-0/own", { id: "own" }, [secret, more]),
+		putBelow(put(at, FORK, [message("x", null, user("hello"))]), "abc/run-0/others", { id: "others" }, [secret, more]),
 	];
 	const out = await good(at, ["redact", ID, "--text", "hunter2"]);
 	for (const file of [own, others]) expect(out).toContain(file);
@@ -117,10 +110,7 @@ test("redact reaches subagents whose parent session was deleted", async () => {
 	const at = world();
 	const secret = message("b", null, user(SECRET));
 	const deleted = put(at, FORK, [secret]);
-	const folder = join(deleted.replace(/\.jsonl$/, ""), "r1", "run-0");
-	mkdirSync(folder, { recursive: true });
-	const orphan = join(folder, "session.jsonl");
-	writeFileSync(orphan, [header({ id: "orphan" }), secret].map((line) => `${JSON.stringify(line)}\n`).join(""));
+	const orphan = putBelow(deleted, "r1/run-0/session", { id: "orphan" }, [secret]);
 	rmSync(deleted);
 	put(at, ID, [secret]);
 	expect(await good(at, ["redact", ID, "--text", "hunter2"])).toContain(orphan);

@@ -1,12 +1,12 @@
 // `pi-sessions search` finds the entries that contain words.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { bin, branched, good, lines, put, run, type World, world } from "../../support/cli.js";
-import { assistant, header, type Json, message, root, text, toolResult, user } from "../../support/scratch.js";
+import { bin, branched, good, lines, put, putBelow, run, type World, world } from "../../support/cli.js";
+import { assistant, type Json, message, root, toolResult, user } from "../../support/scratch.js";
 
 /** The hits that `--json` prints, one a line. */
 const hitsOf = (out: string): Json[] => lines(out).map((line) => JSON.parse(line));
@@ -132,12 +132,8 @@ test("subagents' sessions are shown below their session", async () => {
 	const at = world();
 	const main = put(at, "s-main", [message("a", null, user("Do it"))]);
 	put(at, "s-other", [message("a", null, user("needle"))]);
-	const below = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
-	mkdirSync(below, { recursive: true });
-	writeFileSync(
-		join(below, "session.jsonl"),
-		text([header({ id: "s-helper", cwd: "/elsewhere" }), message("h", null, user("a needle of a helper"))]),
-	);
+	const said = [message("h", null, user("a needle of a helper"))];
+	putBelow(main, "r1/run-0/session", { id: "s-helper", cwd: "/elsewhere" }, said);
 	expect(await good(at, ["search", "needle"])).toMatch(
 		/^s-main {2}Do it {2}.*\n {2}↳ s-helper {2}a needle of a helper {2}\/elsewhere\n {2}h /m,
 	);
@@ -198,10 +194,8 @@ test("an empty result names the session and its unsearched subagents", async () 
 		"Nothing found for needle in session s-main. Searched: user, assistant, name, summary. " +
 		"Not searched: tool, thinking, custom (--in selects texts).";
 	expect(await told("--session", "s-main")).toBe(`${beginning}\n`);
-	const below = path.replace(/\.jsonl$/, "");
-	mkdirSync(below);
-	writeFileSync(join(below, "h.jsonl"), text([header({ id: "s-helper" }), message("h", null, user("a needle"))]));
-	writeFileSync(join(below, "log.jsonl"), "no session");
+	const helper = putBelow(path, "h", { id: "s-helper" }, [message("h", null, user("a needle"))]);
+	writeFileSync(join(dirname(helper), "log.jsonl"), "no session");
 	expect(await told("--session", "s-main")).toBe(
 		`${beginning} Not searched: 1 session of its subagents (--session searches one session).\n`,
 	);

@@ -1,10 +1,10 @@
 // `pi-sessions list`, and the ways in which a command selects a session.
-import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
-import { api, header, type Json, message, root, text, user } from "../../support/scratch.js";
+import { branched, good, goodJson, lines, put, putBelow, run, world } from "../../support/cli.js";
+import { api, type Json, message, root, user } from "../../support/scratch.js";
 
 describe("list", () => {
 	test("prints this directory's sessions, the newest activity first", async () => {
@@ -136,11 +136,9 @@ describe("a session is named", () => {
 	test("by the id of a subagent's session, also without parent", async () => {
 		const at = world();
 		const main = put(at, "main-1", [message("a", null, user("asks"))]);
-		const folder = join(main.replace(/\.jsonl$/, ""), "r1/run-0");
-		mkdirSync(folder, { recursive: true });
-		const path = join(folder, "session.jsonl");
+		const path = putBelow(main, "r1/run-0/session", { id: "sub-1" }, [message("a", null, user("answers"))]);
 		// It ends in the middle of a line.
-		writeFileSync(path, `${text([header({ id: "sub-1" }), message("a", null, user("answers"))])}half`);
+		appendFileSync(path, "half");
 		const isFound = async (...where: string[]): Promise<void> => {
 			expect(await good(at, ["show", "sub-"])).toContain("answers");
 			expect(await run(at, ["verify", "--all", ...where])).toMatchObject({
