@@ -103,7 +103,7 @@ describe("the result of a tool that ran a subagent", () => {
 	});
 
 	// Regression: of an id with `_`, only the text after the last `_` was looked for in the names of files.
-	test("is not added if a session whose id contains _ is named", async () => {
+	test("is not added if the named id contains _", async () => {
 		const dir = scratch();
 		const main = join(dir, "2025_main.jsonl");
 		writeSession(dir, parentLines({ sessionId: "my_child" }), "2025_main.jsonl");
