@@ -10,7 +10,7 @@ use pi_session_core::addon::listed_text::{text, ListedState};
 use pi_session_core::addon::threads::on_threads;
 use pi_session_core::wtf8::to_string_lossy;
 
-use super::task::{self, Held, Task};
+use super::task::{self, Task, TaskValue};
 use crate::convert::args;
 use crate::engine::{JsEnv, JsVal, Sender};
 use crate::factory::{self, FactoryFn};
@@ -75,7 +75,7 @@ pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>
         };
         let files = (0..js.len(unread)?).map(one).collect::<Result<Vec<_>>>()?;
         let task = Task::new(js, deferred, signal, js.undefined()?)?;
-        task.hold(js, Held::Results, unread)?;
+        task.keep(js, TaskValue::Results, unread)?;
         task.run(js, "reading of texts", give, move |events, stop| {
             read_all(&files, stop, events);
             Ok(())
@@ -99,7 +99,7 @@ fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events:
 fn give(js: JsEnv<'_>, task: &Task, event: TextEvent) -> Result<()> {
     match event {
         TextEvent::Read(at, all) => {
-            let Some(unread) = task.held(js, Held::Results)? else { return Ok(()) };
+            let Some(unread) = task.kept(js, TaskValue::Results)? else { return Ok(()) };
             match js.string(&all) {
                 Ok(string) => js.set(js.at(unread, at as u32)?, c"value", string),
                 // Too long for a string: the getter then returns its value for such a text.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use napi::{Error, Result};
 
 use super::info::info_object;
-use super::task::{self, Held, Task};
+use super::task::{self, Task, TaskValue};
 use crate::convert::paths::on_paths;
 use crate::convert::values::parse;
 use crate::engine::{JsEnv, JsVal};
@@ -39,9 +39,9 @@ pub fn promise<'env>(
         let scope = what()?;
         let (location, cwd) = catalog_and_cwd(js)?;
         let task = Task::new(js, deferred, signal, on_progress)?;
-        task.hold(js, Held::Partial, js.array(0)?)?;
+        task.keep(js, TaskValue::Partial, js.array(0)?)?;
         // This list reuses the texts of an earlier list, which the caller may drop while this one runs.
-        task.hold(js, Held::Texts, factory::call(js, FactoryFn::RequestedTexts, &[])?)?;
+        task.keep(js, TaskValue::Texts, factory::call(js, FactoryFn::RequestedTexts, &[])?)?;
         let progress = Progress { partial: PartialLists::of(&scope), ..Progress::default() };
         let list = List { scope: scope.clone(), progress: RefCell::new(progress) };
         task.run(
@@ -108,7 +108,7 @@ impl List {
             return task.end(js, js.array(0)?, true);
         }
         self.progress.borrow_mut().total = total;
-        task.hold(js, Held::Results, js.array(total)?)
+        task.keep(js, TaskValue::Results, js.array(total)?)
     }
 
     /// Asks JavaScript to parse a date of a file.
@@ -144,11 +144,13 @@ impl List {
             let total = progress.total;
             (progress.partial.add(at, total), progress.partial.loaded(), total)
         };
-        let Some(results) = task.held(js, Held::Results)? else { return Ok(()) };
+        let Some(results) = task.kept(js, TaskValue::Results)? else { return Ok(()) };
         if let Some(info) = info {
             js.set_at(results, at as u32, info)?;
         }
-        if let (Some(on_progress), Some(infos)) = (task.held(js, Held::OnProgress)?, task.held(js, Held::Partial)?) {
+        if let (Some(on_progress), Some(infos)) =
+            (task.kept(js, TaskValue::OnProgress)?, task.kept(js, TaskValue::Partial)?)
+        {
             if let Some(info) = info {
                 factory::call(js, FactoryFn::InsertNewest, &[infos, info])?;
             }

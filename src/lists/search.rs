@@ -8,7 +8,7 @@ use napi::Result;
 use serde::Serialize;
 
 use super::list::catalog_and_cwd;
-use super::task::{self, Held, Task};
+use super::task::{self, Task, TaskValue};
 use crate::convert::args::{self, Options};
 use crate::convert::errors::wrong_argument;
 use crate::convert::paths::on_paths;
@@ -78,9 +78,9 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let (location, _) = catalog_and_cwd(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
-    task.hold(js, Held::Results, js.array(0)?)?;
+    task.keep(js, TaskValue::Results, js.array(0)?)?;
     if let Some(on_hit) = on_hit {
-        task.hold(js, Held::OnHit, on_hit)?;
+        task.keep(js, TaskValue::OnHit, on_hit)?;
     }
     task.run(js, "search", handle, move |events, cancelled| {
         if let Some(query) = &query {
@@ -191,13 +191,13 @@ fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     match event {
         SearchEvent::Progress(searched, total) => task.progress(js, searched, total),
         SearchEvent::Hit(event) => {
-            let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
+            let Some(hits) = task.kept(js, TaskValue::Results)? else { return Ok(()) };
             let hit = hit_object(js, &event)?;
             js.set_at(hits, js.len(hits)?, hit)?;
-            task.held(js, Held::OnHit)?.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(drop))
+            task.kept(js, TaskValue::OnHit)?.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(drop))
         }
         SearchEvent::Done => {
-            let hits = task.held(js, Held::Results)?;
+            let hits = task.kept(js, TaskValue::Results)?;
             task.end(js, hits.map_or_else(|| js.array(0), Ok)?, true)
         }
     }

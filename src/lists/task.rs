@@ -38,7 +38,7 @@ fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
 
 /// The JavaScript values that a running task keeps.
 #[derive(Debug, Clone, Copy)]
-pub enum Held {
+pub enum TaskValue {
     Signal,
     OnProgress,
     Unlisten,
@@ -51,8 +51,8 @@ pub enum Held {
 /// A running task.
 pub struct Task {
     deferred: Deferred,
-    /// A list of the values in [`Held`]; None when the task is over.
-    held: RefCell<Option<Persistent>>,
+    /// A list of the values in [`TaskValue`]; None when the task is over.
+    values: RefCell<Option<Persistent>>,
     /// Set when the result is no longer needed.
     cancelled: Arc<AtomicBool>,
 }
@@ -85,8 +85,8 @@ impl Task {
         }
         let none = js.undefined()?;
         let given = |value, is_given| if is_given { value } else { none };
-        let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function)])?;
-        Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
+        let values = js.array_of(&[given(signal, has_signal), given(on_progress, is_function)])?;
+        Ok(Self { deferred, values: RefCell::new(Some(js.keep(values)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
 
     /// Runs `answer` on another thread, and `handle` here with each of its events, until one of them ends the task. If
@@ -124,7 +124,7 @@ impl Task {
     /// On an abort of the signal, stops the threads, and ends the task in a later turn of the event loop. So an abort
     /// by a callback comes too late while the last event is handled.
     fn listen(self: &Rc<Self>, js: JsEnv<'_>) -> Result<()> {
-        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
+        let Some(signal) = self.kept(js, TaskValue::Signal)? else { return Ok(()) };
         let (cancelled, task) = (self.cancelled.clone(), self.clone());
         let cancel = js.function("cancel", move |js, _| {
             cancelled.store(true, Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Task {
             task.receive(js, || Ok(()))?;
             js.undefined()
         })?;
-        self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, cancel, end])?)
+        self.keep(js, TaskValue::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, cancel, end])?)
     }
 
     /// Handles an event, unless the signal has fired, which ends the task. Nothing is borrowed while the caller's
@@ -154,7 +154,7 @@ impl Task {
     /// The reason for the abort; None if the task is not aborted. Fails if asking the signal throws. A signal that has
     /// fired counts as aborted even if its property does not say so.
     pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(None) };
+        let Some(signal) = self.kept(js, TaskValue::Signal)? else { return Ok(None) };
         if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -168,21 +168,21 @@ impl Task {
 
     /// Calls the progress callback, if there is one.
     pub fn progress(&self, js: JsEnv<'_>, done: usize, total: usize) -> Result<()> {
-        let Some(on_progress) = self.held(js, Held::OnProgress)? else { return Ok(()) };
+        let Some(on_progress) = self.kept(js, TaskValue::OnProgress)? else { return Ok(()) };
         js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(drop)
     }
 
     /// Settles the promise and releases everything. Call it while nothing is borrowed. The threads stop by themselves.
     pub fn end(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         self.cancelled.store(true, Ordering::Relaxed);
-        let unlisten = self.held(js, Held::Unlisten)?;
-        let held = self.held.take();
+        let unlisten = self.kept(js, TaskValue::Unlisten)?;
+        let values = self.values.take();
         let settled = self.deferred.settle(js, value, resolves);
         // The promise is settled, so an exception of the signal changes nothing.
         if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
             js.take_exception()?;
         }
-        drop(held);
+        drop(values);
         settled
     }
 
@@ -192,15 +192,15 @@ impl Task {
     }
 
     /// A value that the task keeps; None if it is undefined, or if the task is over.
-    pub fn held<'env>(&self, js: JsEnv<'env>, what: Held) -> Result<Option<JsVal<'env>>> {
-        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
-        let value = held.map(|held| js.at(held, what as u32)).transpose()?;
+    pub fn kept<'env>(&self, js: JsEnv<'env>, which: TaskValue) -> Result<Option<JsVal<'env>>> {
+        let values = self.values.borrow().as_ref().map(|values| js.kept(values)).transpose()?;
+        let value = values.map(|values| js.at(values, which as u32)).transpose()?;
         Ok(value.filter(|value| !js.is_undefined(*value).unwrap_or(true)))
     }
 
     /// Keeps a value until the task is over.
-    pub fn hold(&self, js: JsEnv<'_>, what: Held, value: JsVal<'_>) -> Result<()> {
-        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
-        held.map_or(Ok(()), |held| js.set_at(held, what as u32, value))
+    pub fn keep(&self, js: JsEnv<'_>, which: TaskValue, value: JsVal<'_>) -> Result<()> {
+        let values = self.values.borrow().as_ref().map(|values| js.kept(values)).transpose()?;
+        values.map_or(Ok(()), |values| js.set_at(values, which as u32, value))
     }
 }
