@@ -1,7 +1,7 @@
 //! Converts values of the core to JavaScript values, by serde: reports, sums, hits, listed sessions, outlines.
 //!
 //! Each number becomes a JavaScript number, which has 53 bits, whatever its type in Rust. Bytes are WTF-8 text. `None`
-//! is null and `()` undefined. A field becomes an own data property, even if `Object.prototype` has a setter for it.
+//! is null and `()` undefined. Fields and elements become own data properties, even if a prototype has setters for them.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -255,7 +255,9 @@ impl<'env> SerializeSeq for List<'env, ToJs<'_, 'env>> {
     type Error = Failed;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-        self.js.set_at(self.list, self.len, value.serialize(self.to)?)?;
+        // Setting it would run a setter of `Array.prototype`, and our caller may have borrowed state.
+        let at = self.js.string(self.len.to_string().as_bytes())?;
+        self.js.define(self.list, at, value.serialize(self.to)?)?;
         self.len += 1;
         Ok(())
     }

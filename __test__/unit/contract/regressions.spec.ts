@@ -6,6 +6,7 @@ import { loadReference } from "../../support/reference.js";
 import { type EngineFlags, runtime, scriptCommand, scriptFile } from "../../support/runtime.js";
 import {
 	api,
+	assistant,
 	caught,
 	header,
 	jsonLines,
@@ -228,4 +229,63 @@ test("a branch of own entries does not need the file", () => {
 	expect(jsonLines(file)).toHaveLength(2);
 	expect(manager.getEntries()).toHaveLength(1);
 	for (const other of others) other.close();
+});
+
+// Regression: elements of a report were set while the session was borrowed, so a setter that used it had a panic. pi has
+// no reports; in its lists, trees and branches such setters run, as in ours.
+test("setters for elements of lists never meet a borrowed session", () => {
+	const file = writeSession(scratch(), [
+		header(),
+		message("a", null, user("x")),
+		message("b", "a", assistant("y")),
+		message("b", "nowhere", user("an orphan with a used id")),
+		"not JSON",
+	]);
+	const script = `
+		const file = process.argv[2];
+		const manager = SessionManager.open(file);
+		manager.getEntries();
+		const calls = {
+			getUsage: () => manager.getUsage(),
+			getDiagnostics: () => manager.getDiagnostics(),
+			verify: () => SessionManager.verify(file),
+			getOutline: () => manager.getOutline(),
+			getEntries: () => manager.getEntries(),
+			list: () => SessionManager.list("/", require("node:path").dirname(file)),
+			search: () => SessionManager.search("x", { sessionDir: require("node:path").dirname(file) }),
+			usage: () => SessionManager.usage({ sessionDir: require("node:path").dirname(file) }),
+		};
+		// Their lists have all elements.
+		const reports = ["getUsage", "getDiagnostics", "verify"];
+		const wrong = [];
+		let isBusy = false;
+		const attempt = (name, call) => {
+			try {
+				return call();
+			} catch (error) {
+				if (/borrowed|panic|Internal/.test(error.message)) wrong[wrong.length] = name + ": " + error.message;
+			}
+		};
+		const set = () => {
+			if (isBusy) return;
+			isBusy = true;
+			attempt("append in a setter", () => manager.appendMessage({ role: "user", content: "z", timestamp: 1 }));
+			attempt("outline in a setter", () => manager.getOutline());
+			isBusy = false;
+		};
+		(async () => {
+			for (const prototype of [Array.prototype, Object.prototype]) {
+				for (const name of Object.keys(calls)) {
+					Object.defineProperty(prototype, "0", { get() {}, set, configurable: true });
+					const result = attempt(name, calls[name]);
+					// The event loop of some runtimes uses such properties, too.
+					delete prototype[0];
+					const text = JSON.stringify(result);
+					if (reports.includes(name) && text.includes("[null")) wrong.push(name + ": " + text);
+					await result;
+				}
+			}
+			console.log(wrong.join("\\n") + "done");
+		})();`;
+	expect(inChild(script, { args: [file] })).toBe("done\n");
 });
