@@ -50,6 +50,9 @@ fn parse_by_serde<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
     Some(value)
 }
 
+/// How many elements one call adds to a list. They are arguments on the engine's stack, which overflows with some 100,000.
+const PART: usize = 10_000;
+
 /// The strings of keys that were created already. The objects of a list have the same keys.
 type Keys<'de, 'env> = RefCell<Vec<(&'de str, JsVal<'env>)>>;
 
@@ -119,7 +122,12 @@ impl<'de, 'env> Visitor<'de> for JsonValue<'_, 'de, 'env> {
             memory::push(&mut all, element).map_err(de::Error::custom)?;
         }
         // V8 treats an array created by Node-API as one with holes, even if it has none.
-        made(factory::call(self.js, FactoryFn::ListOf, &all))
+        let mut parts = all.chunks(PART);
+        let list = made(factory::call(self.js, FactoryFn::ListOf, parts.next().unwrap_or_default()))?;
+        for part in parts {
+            made(factory::call(self.js, FactoryFn::AddTo, &[&[list], part].concat()))?;
+        }
+        Ok(list)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<JsVal<'env>, A::Error> {

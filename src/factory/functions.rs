@@ -21,6 +21,7 @@ factory! {
     WithContent = c"withContent",
     Parse = c"parse",
     ListOf = c"listOf",
+    AddTo = c"addTo",
     TextBlock = c"textBlock",
     Write = c"write",
     Anchor = c"anchor",

@@ -1,7 +1,7 @@
 // Writes the caller's values as JSON, their long strings separately, and parses lines.
 (shared, codes) => {
 	"use strict";
-	const { unbound } = shared;
+	const { define, unbound } = shared;
 	const { parse, stringify } = JSON;
 	const { getOwnPropertyDescriptor, getOwnPropertySymbols, getPrototypeOf, keys } = Object;
 	const { isArray } = Array;
@@ -107,6 +107,9 @@
 
 		parse,
 		listOf: (...elements) => elements,
+		addTo(list, ...elements) {
+			for (let at = 0; at < elements.length; at++) define(list, list.length, elements[at]);
+		},
 		// Returns a content of one text block.
 		textBlock(text) {
 			return [{ type: "text", text }];

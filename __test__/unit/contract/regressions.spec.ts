@@ -8,6 +8,7 @@ import {
 	api,
 	assistant,
 	caught,
+	entry,
 	header,
 	jsonLines,
 	LOAD,
@@ -23,9 +24,15 @@ import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
-/** Runs a script with our module in another process, so that the test can see its end or its memory. */
-function inChild(script: string, { args = [] as string[], engine = {} as EngineFlags, shell = "" } = {}): string {
-	const code = `${LOAD}\n${script}`;
+/**
+ * Runs a script with our module, loaded after `before`, in another process, so that the test can see its end or its
+ * memory.
+ */
+function inChild(
+	script: string,
+	{ args = [] as string[], engine = {} as EngineFlags, shell = "", before = "" } = {},
+): string {
+	const code = `${before}\n${LOAD}\n${script}`;
 	const command = scriptCommand(scriptFile(code), args, engine);
 	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
 	// Deno's caches, which its processes share, must not count.
@@ -288,4 +295,19 @@ test("setters for elements of lists never meet a borrowed session", () => {
 			console.log(wrong.join("\\n") + "done");
 		})();`;
 	expect(inChild(script, { args: [file] })).toBe("done\n");
+});
+
+// Regression: all elements were arguments of one call, which overflowed the engine's stack. Then everything was read
+// again.
+test("a list of 300,000 strings is read only once", () => {
+	const list = Array.from({ length: 300_000 }, (_, n) => `${n}`.padEnd(130, "x"));
+	const file = writeSession(scratch(), [header(), entry("custom", "a", null, { customType: "list", data: list })]);
+	const script = `
+		const { data } = SessionManager.open(process.argv[2]).getEntry("a");
+		console.log(data.length, data[0].trim().length, data[9_999].slice(0, 6), data[10_000].slice(0, 6), data[299_999].slice(0, 7), parsed);`;
+	const watched = `
+		const { parse } = JSON;
+		let parsed = 0;
+		JSON.parse = (text) => { parsed += text.length > 1e6 ? 1 : 0; return parse(text); };`;
+	expect(inChild(script, { args: [file], before: watched })).toBe("300000 130 9999xx 10000x 299999x 0\n");
 });
