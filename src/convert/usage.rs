@@ -50,12 +50,15 @@ fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
 
 /// The calendar of JavaScript's time zone for these days of UTC.
 pub fn local_calendar(js: JsEnv<'_>, utc_days: &[f64]) -> Result<Calendar> {
-    let pairs = factory::call(js, FactoryFn::LocalDays, &[js.f64s(utc_days)?])?;
-    let number = |at| js.scoped(|js, _| Ok(js.number_value(js.at(pairs, at)?)?.unwrap_or_default()));
-    let count = js.len(pairs)? / 2;
-    let mut days = with_capacity(count as usize).or_throw(js)?;
-    for pair in 0..count {
-        days.push((number(2 * pair)?, number(2 * pair + 1)?));
+    let days = factory::call(js, FactoryFn::LocalDays, &[js.f64s(utc_days)?])?;
+    let count = js.len(days)?;
+    let mut read = with_capacity(count as usize).or_throw(js)?;
+    for at in 0..count {
+        read.push(js.scoped(|js, _| {
+            let day = js.at(days, at)?;
+            let number = |name| -> Result<f64> { Ok(js.number_value(js.get(day, name)?)?.unwrap_or_default()) };
+            Ok((number(c"start")?, number(c"named")?))
+        })?);
     }
-    Ok(Calendar::of_days(days))
+    Ok(Calendar::of_days(read))
 }

@@ -64,10 +64,10 @@
 			}
 			return newest;
 		},
-		// Returns a pair for each local day that overlaps a UTC day: the time at which the local day begins, and UTC
-		// midnight of the same date. UTC days are counted from 1970.
+		// Returns each local day that overlaps a UTC day: `start` is the time at which it begins, `named` is UTC midnight of
+		// the same date. UTC days are counted from 1970.
 		localDays(utcDays) {
-			const pairs = [];
+			const days = [];
 			const midnight = (year, month, date) => {
 				const at = new Date(0);
 				setFullYear(at, year, month, date);
@@ -84,11 +84,10 @@
 					const shown = new Date(start);
 					const named = setUTCFullYear(new Date(0), getFullYear(shown), getMonth(shown), getDate(shown));
 					if (isNaN(named)) continue;
-					pairs[pairs.length] = start;
-					pairs[pairs.length] = named;
+					days[days.length] = { start, named };
 				}
 			}
-			return pairs;
+			return days;
 		},
 		// Completes the object of a listed session. `source` describes the listed state of the file: two lists have the
 		// same `source` if the file did not change between them. The first read of `allMessagesText` reads the text, and
