@@ -66,7 +66,6 @@ factory! {
     JustMessages = c"justMessages",
     ModelOf = c"modelOf",
     Info = c"info",
-    NewestFirst = c"newestFirst",
     NewestTime = c"newestTime",
     LocalDays = c"localDays",
     ByName = c"byName",
