@@ -50,7 +50,8 @@ fn parse_by_serde<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
     Some(value)
 }
 
-/// How many elements one call adds to a list. They are arguments on the engine's stack, which overflows with some 100,000.
+/// How many elements one call adds to a list. They are arguments on the engine's stack, which overflows with some
+/// 100,000.
 const PART: usize = 10_000;
 
 /// The strings of keys that were created already. The objects of a list have the same keys.
