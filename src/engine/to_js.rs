@@ -1,7 +1,7 @@
 //! Converts values of the core to JavaScript values, by serde: reports, sums, hits, listed sessions, outlines.
 //!
 //! Each number becomes a JavaScript number, which has 53 bits, whatever its type in Rust. Bytes are WTF-8 text. `None`
-//! is null and `()` undefined. Fields and elements become own data properties, even if a prototype has a setter for one.
+//! is null and `()` undefined. Fields and elements become own data properties, even if a prototype has setters.
 
 use std::cell::RefCell;
 use std::fmt;
