@@ -66,6 +66,7 @@ factory! {
     JustMessages = c"justMessages",
     ModelOf = c"modelOf",
     Info = c"info",
+    NewestFirst = c"newestFirst",
     NewestTime = c"newestTime",
     LocalDays = c"localDays",
     ByName = c"byName",

@@ -165,15 +165,14 @@ impl List {
     }
 
     /// All results, the newest first. Sessions with one time are sorted by the time of their files, the newest first,
-    /// then by name. Sessions whose time is too far away for a date are last.
+    /// then by name.
     fn newest_first<'env>(&self, js: JsEnv<'env>, results: JsVal<'env>) -> Result<JsVal<'env>> {
         let mut read = std::mem::take(&mut self.progress.borrow_mut().read);
+        let is_sorted_by_engine = read.iter().any(|one| one.modified.is_nan());
         let newer = |left: &ReadSession, right: &ReadSession| {
-            // `max` returns the other number if one is not a number.
-            let by = |left: f64, right: f64| {
-                right.max(f64::NEG_INFINITY).partial_cmp(&left.max(f64::NEG_INFINITY)).unwrap_or(Ordering::Equal)
-            };
-            by(left.modified, right.modified).then(by(left.file_time, right.file_time))
+            let by = |left: f64, right: f64| right.partial_cmp(&left).unwrap_or(Ordering::Equal);
+            let modified = if is_sorted_by_engine { Ordering::Equal } else { by(left.modified, right.modified) };
+            modified.then(by(left.file_time, right.file_time))
         };
         read.sort_by(|left, right| newer(left, right).then(left.at.cmp(&right.at)));
         let mut order = Vec::new();
@@ -183,7 +182,11 @@ impl List {
                 _ => order.extend(by_name(js, run)?),
             }
         }
-        factory::call(js, FactoryFn::Pick, &[results, js.u32s(&order)?])
+        let picked = factory::call(js, FactoryFn::Pick, &[results, js.u32s(&order)?])?;
+        if is_sorted_by_engine {
+            return factory::call(js, FactoryFn::NewestFirst, &[picked]);
+        }
+        Ok(picked)
     }
 }
 

@@ -145,12 +145,12 @@ test("names are in the order of the process's own language", async () => {
 	expect(languages.size).toBe(runtime === "bun" || isWindows ? 1 : 6);
 });
 
-test("sessions with times beyond all dates are listed last", async () => {
+test("times beyond all dates are sorted like the engine's", async () => {
 	const dir = scratch();
 	const times = [5, 1e300, 7, undefined, 1e300, 3];
 	for (const [n, time] of times.entries()) {
 		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x", { timestamp: time }))], `${n}.jsonl`);
 	}
-	const ids = (await SessionManager.listAll(dir)).map((info) => info.id);
-	expect(ids).toEqual(["s3", "s2", "s0", "s5", "s4", "s1"]);
+	const ids = async (from: typeof SessionManager) => (await from.listAll(dir)).map((info) => info.id);
+	expect(await ids(SessionManager)).toEqual(await ids(reference.SessionManager));
 });
