@@ -134,6 +134,8 @@ test("the files that ARCHITECTURE.md and docs/durability.md name are there", () 
 		[...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:rs|js|mjs|ts|md))`/g)].map(([, path]) => path as string),
 	);
 	expect(named.length).toBeGreaterThan(60);
-	const missing = named.filter((path) => !["", CORE, BOUNDARY, "lib"].some((folder) => existsSync(join(root, folder, path))));
+	const missing = named.filter(
+		(path) => !["", CORE, BOUNDARY, "lib"].some((folder) => existsSync(join(root, folder, path))),
+	);
 	expect(missing).toEqual([]);
 });
