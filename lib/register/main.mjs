@@ -76,7 +76,6 @@ export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packa
  * @type {import("node:module").ResolveHookSync}
  */
 function resolveBetween(specifier, context, next) {
-	/** @returns {import("node:module").ResolveFnOutput} */
 	const between = (/** @type {string} */ url) => ({ url, format: "module", shortCircuit: true });
 	if (specifier.startsWith(BETWEEN)) return between(specifier);
 	const resolved = next(specifier, context);
