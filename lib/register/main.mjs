@@ -1,7 +1,7 @@
 // The two entry points that run pi on this manager from its start: `--import …/register.mjs`, and the command
 // `pi-native`. Both import pi's exports before pi's own command does, and take over its class. If a script imports pi's
-// SDK or one of its programs, it gets a module of ours that imports pi's exports, takes over the class, and exports
-// the same. No text of pi is read.
+// SDK, we add a line to the end of the SDK's index, and to a program of pi that the script imports after the index. No
+// other text of pi is read.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { resolve } from "node:path";
@@ -12,12 +12,7 @@ import { BUNDLE, Packages, print, readEnvironment, UNBUNDLED, Unfit } from "./pa
 
 const require = module.createRequire(import.meta.url);
 /** The URLs of modules that a script may import: pi's index, and pi's programs. */
-const HOOKED = /^(file:.*)\/(dist\/(?:bundle\/)?)(index|cli|rpc-entry)\.js(?:[?#].*)?$/s;
-/**
- * The scheme of our modules between a script and pi; the URL of pi's module follows. All copies of this package have
- * the same scheme, so that there is one such module between them.
- */
-const BETWEEN = "pi-session-native:";
+const HOOKED = /^(.*)\/(dist\/(?:bundle\/)?)(index|cli|rpc-entry)\.js$/;
 
 /** @typedef {import("./package.mjs").Pi} Pi */
 /** @typedef {import("./package.mjs").Settings} Settings */
@@ -25,6 +20,8 @@ const BETWEEN = "pi-session-native:";
 
 /** @type {Packages | undefined} */
 let packages;
+/** The URLs of the indexes that a script imports and that take over the class at their end. @type {Set<string>} */
+const indexes = new Set();
 
 /** Runs `work`; if pi cannot be started, prints why and ends the process. @template T @param {() => T} work */
 function orStop(work) {
@@ -68,36 +65,34 @@ function takeBefore(pi, folder) {
 	}
 }
 
-/** Called between a script and pi's index. @param {string} dir @param {Exported} exported */
+/**
+ * Called at the end of pi's index if a script imports it.
+ * @param {string} dir
+ * @param {Exported} exported
+ */
 export const takeIn = (dir, exported) => take(exported, /** @type {Pi} */ (packages?.in(dir)));
 
 /**
- * Resolves a script's import of pi to our module between them. pi's own imports are left as they are.
- * @type {import("node:module").ResolveHookSync}
- */
-function resolveBetween(specifier, context, next) {
-	const between = (/** @type {string} */ url) => ({ url, format: "module", shortCircuit: true });
-	if (specifier.startsWith(BETWEEN)) return between(specifier);
-	const resolved = next(specifier, context);
-	const [, dir] = HOOKED.exec(resolved.url) ?? [];
-	const parent = context.parentURL ?? "";
-	if (!dir || parent.startsWith(BETWEEN) || parent.startsWith(`${dir}/dist/`)) return resolved;
-	return packages?.in(fileURLToPath(dir)) ? between(BETWEEN + resolved.url) : resolved;
-}
-
-/**
- * Writes our module between a script and pi. Before a program of pi it first imports the one of pi's index.
+ * Takes over the class of a pi that a script imports: before one of its programs is loaded, or at the end of its index.
+ * Node cannot load the index by require while a script's import loads it: then the program imports it, too.
  * @type {import("node:module").LoadHookSync}
  */
-function loadBetween(url, context, next) {
-	if (!url.startsWith(BETWEEN)) return next(url, context);
-	const target = url.slice(BETWEEN.length);
-	const [, dir = "", folder, name] = HOOKED.exec(target) ?? [];
-	const [pi, own] = [JSON.stringify(target), JSON.stringify(import.meta.url)];
-	const place = JSON.stringify(fileURLToPath(dir));
-	const taken = `import * as pi from ${pi};import { takeIn } from ${own};takeIn(${place}, pi);`;
-	const first = name === "index" ? taken : `import ${JSON.stringify(`${BETWEEN}${dir}/${folder}index.js`)};`;
-	return { format: "module", source: `${first}export * from ${pi};`, shortCircuit: true };
+function load(url, context, next) {
+	const [, dir, folder, name] = HOOKED.exec(url.replace(/[?#].*$/, "")) ?? [];
+	const pi = dir?.startsWith("file:") ? packages?.in(fileURLToPath(dir)) : undefined;
+	const isIndexLoaded = indexes.has(`${dir}/${folder}index.js`);
+	if (pi && name !== "index" && !isIndexLoaded) takeBefore(pi, /** @type {string} */ (folder));
+	const loaded = next(url, context);
+	if (!pi || (name !== "index" && !isIndexLoaded) || loaded.format !== "module" || !loaded.source) return loaded;
+	const text = Buffer.from(/** @type {Uint8Array} */ (loaded.source)).toString("utf8");
+	if (name !== "index") return { ...loaded, source: `${text}\nimport "./index.js";` };
+	indexes.add(url);
+	// Another copy of this package may have added its line, too, so the names contain the length of the text.
+	const [all, takeIn] = [`piExports${text.length}`, `piTakeIn${text.length}`];
+	const line =
+		`import * as ${all} from "./index.js";import { takeIn as ${takeIn} } from ` +
+		`${JSON.stringify(import.meta.url)};${takeIn}(${JSON.stringify(pi.dir)}, ${all});`;
+	return { ...loaded, source: `${text}\n${line}` };
 }
 
 /** Options with which Node runs code from its command line, so that the first argument is no script. */
@@ -124,8 +119,7 @@ export function registerMain() {
 	if (pi && name.startsWith(UNBUNDLED)) takeBefore(pi, name.startsWith(BUNDLE) ? BUNDLE : UNBUNDLED);
 	else if (pi && name.startsWith("src/"))
 		print(`pi-session-native: ${pi.title} runs on its own session manager, because it was started from its source`);
-	else if (typeof module.registerHooks === "function")
-		module.registerHooks({ resolve: resolveBetween, load: loadBetween });
+	else if (typeof module.registerHooks === "function") module.registerHooks({ load });
 	else
 		print(
 			"pi-session-native: scripts that import pi get pi's own session manager, because Node " +

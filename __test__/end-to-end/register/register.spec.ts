@@ -285,6 +285,11 @@ describe("a script that uses the SDK", () => {
 		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
 	});
 
+	it("resolves pi's URL as without the hook", () => {
+		const text = `console.log(import.meta.resolve("@earendil-works/pi-coding-agent").startsWith("file:"));`;
+		expect(sdk(text)).toEqual({ code: 0, stdout: "true\n", stderr: "" });
+	});
+
 	// Regression: a SyntaxError ended the script, because each copy added a line with the same names.
 	it("gets it where two copies of this package are registered", () => {
 		const cwd = scratch();

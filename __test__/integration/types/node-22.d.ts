@@ -6,12 +6,7 @@ declare module "module" {
 			context: LoadHookContext,
 			next: (url: string, context?: Partial<LoadHookContext>) => LoadFnOutput,
 		) => LoadFnOutput;
-		type ResolveHookSync = (
-			specifier: string,
-			context: ResolveHookContext,
-			next: (specifier: string, context?: Partial<ResolveHookContext>) => ResolveFnOutput,
-		) => ResolveFnOutput;
-		function registerHooks(hooks: { resolve: ResolveHookSync; load: LoadHookSync }): void;
+		function registerHooks(hooks: { load: LoadHookSync }): void;
 		function enableCompileCache(): void;
 	}
 }
