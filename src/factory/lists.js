@@ -64,8 +64,8 @@
 			}
 			return newest;
 		},
-		// Returns each local day that overlaps a UTC day: `start` is the time at which it begins, `named` is UTC midnight of
-		// the same date. UTC days are counted from 1970.
+		// Returns each local day that overlaps a UTC day: `start` is the time at which it begins, `named` is UTC midnight
+		// of the same date. UTC days are counted from 1970.
 		localDays(utcDays) {
 			const days = [];
 			const midnight = (year, month, date) => {

@@ -238,8 +238,8 @@ test("a branch of own entries does not need the file", () => {
 	for (const other of others) other.close();
 });
 
-// Regression: elements of a report were set while the session was borrowed, so a setter that used it had a panic. pi has
-// no reports; in its lists, trees and branches such setters run, as in ours.
+// Regression: elements of a report were set while the session was borrowed, so a setter that used it had a panic. pi
+// has no reports; in its lists, trees and branches such setters run, as in ours.
 test("setters for elements of lists never meet a borrowed session", () => {
 	const file = writeSession(scratch(), [
 		header(),
