@@ -105,6 +105,10 @@ export interface Page {
 
 export interface StoredSession {
 	session: string;
+	/**
+	 * The name of its project. After a `move`, a directory and a bucket return the old name for a list of this session
+	 * alone.
+	 */
 	project?: string;
 	/** The hosts that appended, sorted. */
 	hosts: string[];
@@ -189,7 +193,8 @@ export interface LineStore {
 	redactions(session: string): Promise<Redaction[]>;
 	/**
 	 * Gives the sessions of a project the name of another one, for example after its remote was renamed: `list` of the
-	 * other project then contains them. Cursors stay valid. A directory and a bucket list them under the old name, too.
+	 * other project then contains them. Cursors stay valid. For the old name, a directory and a bucket return
+	 * the sessions whose first append named it, too. If it is interrupted, it can be repeated.
 	 */
 	move(from: string, to: string): Promise<void>;
 	/** Ends connections that the store opened itself. */

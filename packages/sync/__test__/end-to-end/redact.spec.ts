@@ -340,6 +340,11 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		err: expect.stringContaining("No session of a project shop is stored"),
 	});
 	expect(await good(renamed, ["status", "--all", "--sessions"])).toMatch(/new\/shop[\s\S]*new\/shop/);
+	// Regression: nothing could be moved back, because a directory lists moved sessions under their old project, too.
+	expect(await good(renamed, ["move", "new/shop", "typo"])).toBe("moved  2 sessions from new/shop to typo\n");
+	expect(await good(renamed, ["move", "typo", "new/shop"])).toBe("moved  2 sessions from typo to new/shop\n");
+	expect(await good(renamed, ["move", "new/shop", "shop"])).toBe("moved  2 sessions from new/shop to shop\n");
+	expect(await good(renamed, ["move", "shop"])).toBe("moved  2 sessions from shop to new/shop\n");
 	await openDirectory(store, "other").append("another", {
 		header: storedHeader("another"),
 		lines: [entry("x")],

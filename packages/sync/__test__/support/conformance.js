@@ -350,11 +350,6 @@ const CASES = {
 			["new", "third"],
 			["other", "other"],
 		]);
-		assert.equal((await a.list({ session: SESSION })).sessions[0]?.project, "third");
-		// And back.
-		await a.move("third", "old");
-		assert.equal((await a.list({ session: SESSION })).sessions[0]?.project, "old");
-		await a.move("old", "third");
 		assert.deepEqual(await listed("third"), [
 			[SESSION, "third"],
 			["new", "third"],
@@ -371,6 +366,40 @@ const CASES = {
 			["a", 5],
 		])
 			await rejects(a.move(from, to), "invalid");
+	},
+
+	// Regression: marks of `move` were found by the beginning of their names, and sessions with such names were deleted.
+	async "sessions named like marks survive a move there and back"({ open }) {
+		const store = await open("a");
+		const named = ["from", "from.x", `from.${"0".repeat(32)}`, "to", "to.do", `to.${"0".repeat(32)}`];
+		for (const session of named)
+			await store.append(session, { header: newHeader(session), lines: entries("a", 2), project: "old" });
+		await store.delete("to.do");
+		const ids = named.filter((session) => session !== "to.do").sort();
+		for (const [from, to] of /** @type {const} */ ([
+			["old", "typo"],
+			["typo", "old"],
+			["old", "new"],
+			["new", "third"],
+			// These sessions have another name already.
+			["old", "fourth"],
+		])) {
+			await store.move(from, to);
+			const project = to === "fourth" ? "third" : to;
+			const { sessions, problems } = await store.list();
+			assert.deepEqual(
+				sessions.map((one) => [one.session, one.project]),
+				ids.map((session) => [session, project]),
+			);
+			const listed = await store.list({ project });
+			assert.deepEqual([listed.sessions.map(({ session }) => session), problems], [ids, []]);
+			assert.deepEqual(
+				listed.deleted.map(({ session }) => session),
+				["to.do"],
+			);
+			if (to === "old") assert.deepEqual((await store.list({ project: from })).sessions, []);
+			for (const session of ids) assert.deepEqual(texts(await loadAll(store, session)), asTexts(entries("a", 2)));
+		}
 	},
 
 	async "a deleted session is gone, and old cursors say so"({ open }) {

@@ -30,6 +30,7 @@ const FAULTS = {
 	"the first page is the last one": "a long session is loaded in any number of pages",
 	"it keeps the header of who appended last": "the first append decides the header and the project",
 	"a project keeps its name": "a moved project keeps lines that are appended meanwhile",
+	"a move removes sessions": "sessions named like marks survive a move there and back",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
 	"it takes the cursor of a session that was deleted": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is replaced for ever",
@@ -228,6 +229,8 @@ class MemoryStore implements LineStore {
 	async move(from: string, to: string): Promise<void> {
 		for (const project of [from, to]) checkProject(project);
 		if (this.#has("a project keeps its name")) return;
+		if (this.#has("a move removes sessions"))
+			for (const session of this.#shared.sessions.keys()) if (session.startsWith("to.")) await this.delete(session);
 		for (const one of this.#shared.sessions.values()) if (one.project === from) one.project = to;
 	}
 

@@ -211,7 +211,7 @@ test("lines in the folder of another project are left out", async () => {
 			problems: [],
 		});
 	expect(await openDirectory(path).list({ session: SESSION })).toMatchObject({
-		sessions: [{ project: "newer", hosts: ["a"] }],
+		sessions: [{ project: "new", hosts: ["a"] }],
 		problems: [],
 	});
 	rmSync(join(path, PROJECT));

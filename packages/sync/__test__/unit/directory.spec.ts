@@ -1,5 +1,6 @@
-import fs, { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import fs, { cpSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { loadAll } from "../../lib/index.js";
 import {
@@ -177,6 +178,32 @@ describe("what was stored since a list", () => {
 });
 
 // Regression: a log was read into one buffer, of up to 2 GiB.
+// Regression: a second call found nothing to move.
+test("a move that was interrupted is completed by repeating it", async () => {
+	const path = emptyDirectory();
+	const store = openDirectory(path);
+	await store.append(SESSION, { header: header(SESSION), lines: [entry("a")], project: "old" });
+	const all = async () => (await store.list()).sessions.map(({ project }) => project);
+	const listed = async (project: string) => (await store.list({ project })).sessions.length;
+	const folderOf = (project: string) => createHash("sha256").update(project).digest("hex").slice(0, 32);
+	const mark = (project: string) => join(path, "lines", folderOf(project), `from.${folderOf("old")}`);
+	const kept = join(emptyDirectory(), "mark");
+	// The first releases left empty marks, which name no project.
+	mkdirSync(dirname(mark("first")), { recursive: true });
+	writeFileSync(mark("first"), "");
+	expect(await all()).toEqual(["old"]);
+	await store.move("old", "first");
+	expect([await all(), await listed("first")]).toEqual([["first"], 1]);
+	// It was interrupted before the mark of the earlier project was removed.
+	cpSync(mark("first"), kept);
+	await store.move("first", "second");
+	cpSync(kept, mark("first"));
+	utimesSync(mark("first"), 1, 1);
+	expect([await all(), await listed("second")]).toEqual([["first"], 1]);
+	await store.move("first", "second");
+	expect([await all(), await listed("first"), await listed("second")]).toEqual([["second"], 0, 1]);
+});
+
 test("a long log is read and redacted in portions", async () => {
 	const path = emptyDirectory();
 	const long = (id: string, bytes: number) =>

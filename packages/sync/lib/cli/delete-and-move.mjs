@@ -80,17 +80,17 @@ export async function move(from, to, options) {
 			throw new UsageError(
 				`${safeLine(from)} is already the name of the project; give its new name: pi-sync move ${safeLine(from)} <to>`,
 			);
-		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project })));
-		// A directory and a bucket list moved sessions under the old name, too.
-		const known = new Set(target.sessions.map(({ session }) => session));
-		const sessions = there.sessions.map(({ session }) => session).filter((session) => !known.has(session));
-		if (sessions.length + there.problems.length === 0)
+		// Of all projects, because a directory and a bucket list moved sessions under their old project, too.
+		const list = await store.list();
+		const idsOf = (/** @type {string} */ name) =>
+			list.sessions.filter((one) => one.project === name).map(({ session }) => session);
+		const [sessions, there] = [idsOf(from), idsOf(project)];
+		if (sessions.length === 0)
 			throw new CommandError(
 				`No session of a project ${safeLine(from)} is stored; pi-sync status --all --sessions lists the projects`,
 			);
 		if (!options.dryRun) await store.move(from, project);
-		const joined =
-			target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
+		const joined = there.length > 0 ? `, which has ${counted(there.length, "session")} already` : "";
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else
 			await write(

@@ -4,7 +4,7 @@
 // name, which fails if that exists. So a file with its own name is complete. On file systems without links it is
 // renamed after a check. Then two processes of this host may find a name free at the same time, which does no harm:
 // projects and headers are created under the session's lock (log-store.js), the name of a redaction contains checksums
-// of its content, marks are empty, and `store.json` is read again after it was created.
+// of its content, the path of a mark determines its content, and `store.json` is read again after it was created.
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");

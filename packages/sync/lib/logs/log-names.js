@@ -25,8 +25,7 @@ const { idOf, nameOf } = require("../base/names.js");
 const LINES = "lines/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
-const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
-const NEW_NAME = /^(lines\/[^/]+\/)to\.[0-9a-f]{32}$/;
+const MOVED = /^(lines\/[^/]+\/)from\.([0-9a-f]{32})$/;
 const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
 
 /** The folder of a project, whose name may be any text. @param {string} [project] */
@@ -36,29 +35,28 @@ const folderOf = (project) =>
 /** @param {string} project @param {string} other the folder of a project whose sessions belong to it, too */
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
 
-/** The folders whose sessions belong to the project of these objects, too. @param {ObjectInfo[]} objects */
-const movedIn = (objects) =>
-	objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
-
-/** The beginning of the paths of a folder's new names. @param {string} folder of a project that was moved */
-const newNamesOf = (folder) => `${folder}to.`;
-
-/** The path of the new name of a folder's project. @param {string} folder @param {string} project */
-const newNamePath = (folder, project) => `${newNamesOf(folder)}${folderOf(project).split("/")[1]}`;
+/**
+ * The marks of `move` among these objects: the sessions of the folder `moved` belong to the project of `folder`. The
+ * marks of the first releases are empty; the others contain the name of the project.
+ * @param {ObjectInfo[]} objects
+ */
+const marksIn = (objects) =>
+	objects.flatMap((object) => {
+		const [, folder, moved] = MOVED.exec(object.path) ?? [];
+		return folder && moved ? [{ ...object, folder, moved: `${LINES}${moved}/`, isNamed: object.size > 0 }] : [];
+	});
 
 /**
- * The paths of the new names among these objects, by folder. If there are several, every host chooses the same one.
+ * The path of the mark that names the project of a moved folder, by folder. If a move was interrupted, there are
+ * several, and the oldest one counts, so that the move can be repeated. Every host chooses the same one.
  * @param {ObjectInfo[]} objects
  */
 const newNamesIn = (objects) =>
 	new Map(
-		objects
-			.map(({ path }) => path)
-			.sort(compareText)
-			.flatMap((path) => {
-				const folder = NEW_NAME.exec(path)?.[1];
-				return folder === undefined ? [] : [/** @type {const} */ ([folder, path])];
-			}),
+		marksIn(objects)
+			.filter(({ isNamed }) => isNamed)
+			.sort((a, b) => b.modified.getTime() - a.modified.getTime() || compareText(b.path, a.path))
+			.map(({ moved, path }) => [moved, path]),
 	);
 
 /** The beginning of a session's paths. @param {string} folder @param {string} session */
@@ -161,12 +159,10 @@ exports.folderOf = folderOf;
 exports.headerPath = headerPath;
 exports.listingsOf = listingsOf;
 exports.logsOf = logsOf;
-exports.movedIn = movedIn;
+exports.marksIn = marksIn;
 exports.movedPath = movedPath;
 exports.newListing = newListing;
-exports.newNamePath = newNamePath;
 exports.newNamesIn = newNamesIn;
-exports.newNamesOf = newNamesOf;
 exports.partPath = partPath;
 exports.prefixOf = prefixOf;
 exports.projectPath = projectPath;

@@ -12,11 +12,9 @@ const {
 	deletedPath,
 	folderOf,
 	listingsOf,
-	movedIn,
+	marksIn,
 	movedPath,
-	newNamePath,
 	newNamesIn,
-	newNamesOf,
 	projectPath,
 } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
@@ -143,17 +141,17 @@ class LogStore {
 	async #find({ session, project }, problems) {
 		// `move` leaves sessions in their folder, and a mark says that they belong to this project, too.
 		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
+		const movedFolders = marksIn(own ?? []).map(({ moved }) => moved);
 		if (session !== undefined) {
 			const { project: named, fault } = await this.#records.readProject(session);
 			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
 			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
-			if (!listing || (own && ![folderOf(project), ...movedIn(own)].includes(listing.folder))) return [];
-			const newNames = own ? undefined : newNamesIn(await this.#objects.list(newNamesOf(listing.folder)));
-			const renamed = newNames ? await this.#readName(newNames.get(listing.folder)) : project;
-			return [{ listing, project: renamed ?? named }];
+			return listing && (!own || [folderOf(project), ...movedFolders].includes(listing.folder))
+				? [{ listing, project: project ?? named }]
+				: [];
 		}
 		if (!own) return this.#withProjects(await this.#objects.list(LINES), problems);
-		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
+		const moved = await Promise.all(movedFolders.map((folder) => this.#objects.list(folder)));
 		return listingsOf([...own, ...moved.flat()]).map((listing) => ({ listing, project }));
 	}
 
@@ -205,20 +203,24 @@ class LogStore {
 	}
 
 	/**
-	 * Copies and deletes nothing, so that lines that are appended meanwhile cannot be lost.
+	 * Copies and deletes no lines, so that lines that are appended meanwhile cannot be lost.
 	 * @type {Store["move"]}
 	 */
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
-		const moved = movedIn(await this.#objects.list(folderOf(from)));
-		for (const folder of [folderOf(from), ...moved]) {
-			const earlier = await this.#objects.list(newNamesOf(folder));
-			await this.#objects.remove(earlier.map(({ path }) => path));
-			// Its sessions have their own name again.
-			if (folder === folderOf(to)) continue;
-			await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
-			await this.#objects.create(newNamePath(folder, to), Buffer.from(`${to}\n`));
+		const marks = marksIn(await this.#objects.list(LINES));
+		const isMarked = (/** @type {string} */ folder) => marks.some((mark) => mark.isNamed && mark.moved === folder);
+		const moved = marks.filter(({ folder }) => folder === folderOf(from)).map((mark) => mark.moved);
+		// The sessions in a folder that was moved have another name already.
+		if (!isMarked(folderOf(from))) moved.unshift(folderOf(from));
+		for (const folder of moved) {
+			const before = marks.filter((mark) => mark.moved === folder);
+			await this.#objects.remove(before.filter(({ isNamed }) => !isNamed).map(({ path }) => path));
+			// In its own project a folder needs no mark.
+			if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.from(`${to}\n`));
+			const others = before.filter((mark) => mark.isNamed && mark.folder !== folderOf(to));
+			await this.#objects.remove(others.map(({ path }) => path));
 		}
 	}
 
