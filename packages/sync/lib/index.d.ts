@@ -416,7 +416,8 @@ export class SessionSync {
 	/**
 	 * Stores the lines of the files of this machine: of the project, of one session, or of sessions from `local`, but not
 	 * of private sessions. A failure is in the result of its session. If the session was deleted from the store, its code
-	 * is `deleted`, and later pushes that do not name the session are no failures.
+	 * is `deleted`, and later pushes that do not name the session are no failures. A push from `local` always fails
+	 * then, and the next other push still reports it.
 	 */
 	push(options?: {
 		session?: string;

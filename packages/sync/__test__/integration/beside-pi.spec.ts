@@ -1,10 +1,12 @@
 // The process beside pi, without pi: which entries it stores and pulls while a session is open, and after it was
 // closed.
-import { appendFileSync, existsSync, readdirSync, renameSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { runProgram } from "../../../../__test__/support/cli.js";
 import { loadAll } from "../../lib/index.js";
 import { LONG, machine } from "../support/beside.js";
+import { piSync } from "../support/cli.js";
 import { emptyDirectory, entry, header, ids, openDirectory, writeSettings } from "../support/lines.js";
 import { idsIn } from "../support/machines.js";
 
@@ -143,4 +145,40 @@ test("a session that cannot be stored leaves no files", async () => {
 	expect(await at.open("s2").close()).toBe("done\n");
 	expect(at.pending()).toEqual([]);
 	expect(readdirSync(join(at.agent, "session-stores/open"))).toEqual([]);
+});
+
+// Regression: it was forgotten, and only `pi-sync push` in its project stored it.
+test("a session is stored once the user has mended its store", async () => {
+	const address = emptyDirectory();
+	const at = machine(address);
+	await stored(address).append("s3", entry("x"));
+	const layout = join(address, "store.json");
+	const text = readFileSync(layout, "utf8");
+	writeFileSync(layout, text.replace(/"version":\d+/, '"version":99'));
+	at.put("s1", entry("a"));
+	expect(await at.open("s1").close()).toBe("refused\n");
+	expect(at.pending()).toHaveLength(1);
+	writeFileSync(layout, text);
+	const next = at.open("s2");
+	await vi.waitFor(async () => expect(await stored(address).sessions()).toEqual(["s1", "s3"]), LONG);
+	expect(await next.close()).toBe("done\n");
+	expect(at.pending()).toEqual([]);
+});
+
+// Regression: the process reported to nobody that the session was deleted, and pi-sync push printed nothing.
+test("pi and a command report a deletion from the store", async () => {
+	const address = emptyDirectory();
+	const at = machine(address);
+	const file = at.put("s1", entry("a"));
+	expect(await at.open("s1").close()).toBe("done\n");
+	await openDirectory(address, "reader").delete("s1");
+	// Nothing is added.
+	expect(await at.open("s1").close()).toBe("done\n");
+	const beside = at.open("s1");
+	await vi.waitFor(() => expect(at.pending()).toHaveLength(1), LONG);
+	appendFileSync(file, `${entry("b")}\n`);
+	expect(await beside.close()).toBe("deleted\n");
+	const push = () => runProgram(process.execPath, [piSync, "push"], { cwd: at.work, env: at.env });
+	expect((await push()).out).toMatch(/deleted.*s1/);
+	expect((await push()).out).not.toContain("s1");
 });

@@ -40,8 +40,16 @@ const LONGEST_RETRY_MS = 60_000;
 const END_MS = 60_000;
 /** The number of sessions of earlier processes that are pushed at the same time. */
 const ABANDONED_AT_ONCE = 4;
-/** The output at the end: nothing is left to store, or it cannot be stored before the user changes something. */
-const ANSWERS = { done: "done\n", refused: "refused\n" };
+/**
+ * The output at the end: nothing is left to store; it cannot be stored before the user changes something; or the
+ * session has grown since it was deleted from the store.
+ */
+const ANSWERS = { done: "done\n", refused: "refused\n", deleted: "deleted\n" };
+/**
+ * Errors after which a later process need not try again: the session was deleted, a line is held back, or the store can
+ * never store a line. A user can mend the others.
+ */
+const FINAL = new Set(["deleted", "held-back", "invalid"]);
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
 /**
@@ -65,6 +73,8 @@ class OpenSessionSync {
 	#sync;
 	/** The size of the file at the last push. */
 	#pushedSize = -1;
+	/** The size of the file when this process started, and then at the last push without an error. */
+	#storedSize;
 	/** The revisions of the stored sessions that were looked at. @type {Set<string>} */
 	#seen = new Set();
 	#lookAgainAt = 0;
@@ -78,6 +88,7 @@ class OpenSessionSync {
 		this.#rules = settings.pushRules(open.agentDir);
 		this.#pending = new Pending(this.#notesDir, address);
 		this.#errors = new LastErrors(this.#notesDir, address);
+		this.#storedSize = sizeOf(open.file);
 	}
 
 	async begin() {
@@ -120,8 +131,10 @@ class OpenSessionSync {
 		const [result] = push ? await sync.push({ local: [this.#open] }) : [];
 		const { code, retryable } = Object(result?.error);
 		if (retryable) return;
-		this.#pending.remove(this.#open.file);
-		say(!result?.error || code === "deleted" ? ANSWERS.done : ANSWERS.refused);
+		if (isFinal(result)) this.#pending.remove(this.#open.file);
+		const hasGrown = sizeOf(this.#open.file) > this.#storedSize;
+		if (!result?.error || (code === "deleted" && !hasGrown)) say(ANSWERS.done);
+		else say(code === "deleted" ? ANSWERS.deleted : ANSWERS.refused);
 		if (pull) await sync.pull({ session: this.#open.session });
 	}
 
@@ -133,7 +146,10 @@ class OpenSessionSync {
 		// If a part was stored, the push continues soon. After an error that does not pass it waits for more lines.
 		if (result?.error && Object(result.error).retryable) {
 			if (result.bytes === 0) throw result.error;
-		} else this.#pushedSize = size;
+		} else {
+			this.#pushedSize = size;
+			if (!result?.error) this.#storedSize = size;
+		}
 		return FOLLOW_MS;
 	}
 
@@ -163,9 +179,9 @@ class OpenSessionSync {
 			// If the directory of the file is missing, its drive may come back.
 			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
 			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
-			// After an error that does not pass, `pi-sync status` shows the session.
-			if (Object(result?.error).retryable) failures.push(/** @type {Error} */ (result?.error));
-			else this.#pending.remove(one.file);
+			if (isFinal(result)) this.#pending.remove(one.file);
+			// After the other errors the next start of pi tries again, and `pi-sync status` shows the session.
+			else if (Object(result?.error).retryable) failures.push(/** @type {Error} */ (result?.error));
 		};
 		await inParallel(
 			this.#pending.abandoned(),
@@ -213,6 +229,12 @@ class OpenSessionSync {
 		}
 	}
 }
+
+/** @param {import("../index.js").PushResult | undefined} result undefined if the session is private */
+const isFinal = (result) => !result?.error || FINAL.has(Object(result.error).code);
+
+/** The size of a file; 0 if it is missing. @param {string} file */
+const sizeOf = (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Writes to pi, if it still runs. @param {string} text */
 function say(text) {

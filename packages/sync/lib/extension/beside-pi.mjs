@@ -22,6 +22,7 @@ const MESSAGES = {
 		"pi-sync: a part of this session is not stored yet. The next start of pi stores it, or run pi-sync push " +
 		"(pi-sync status says why)\n",
 	"refused\n": "pi-sync: a part of this session is not stored: run pi-sync status\n",
+	"deleted\n": "pi-sync: this session was deleted from the store, so the rest of it is not stored\n",
 };
 
 /** The program of Node, because pi may be a program of its own. */
@@ -58,8 +59,11 @@ export class BesidePi {
 	 */
 	close({ isReload = false } = {}) {
 		// First, because the process pulls the session when it has stored the rest.
-		if (!isReload) this.#unmark();
-		this.#child.stdin?.destroy();
+		try {
+			if (!isReload) this.#unmark();
+		} finally {
+			this.#child.stdin?.destroy();
+		}
 	}
 
 	/**

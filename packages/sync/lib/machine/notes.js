@@ -18,6 +18,7 @@ const { readJson, writeSmall } = require("./small-file.js");
  * @property {number} [redactions] the number of the store's redactions that this machine has applied
  * @property {boolean} [isDeleted] a push found the session deleted from the store; the next push or pull writes a note
  * without it
+ * @property {boolean} [isReported] a command has reported that the session was deleted
  */
 
 /**

@@ -209,7 +209,7 @@ class SessionSync {
 			const push = new FilePush(parts, one);
 			const error = await push.run().then(
 				() => push.skipped,
-				(failure) => this.#noteDeletion(one.session, failure, session !== undefined),
+				(failure) => this.#noteDeletion(one.session, failure, { isNamed: session !== undefined, isReported: !local }),
 			);
 			// The note contains the deletion.
 			await this.#errors.set(one.session, Object(error).code === "deleted" ? undefined : error, "push");
@@ -224,17 +224,20 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that a push found the session deleted from the store. The next push is no failure, unless the session is
-	 * named.
+	 * Notes that a push found the session deleted from the store. Once a command has reported this, the next push is no
+	 * failure, unless the session is named.
 	 * @param {string} session
 	 * @param {unknown} failure
-	 * @param {boolean} isNamed
+	 * @param {{ isNamed: boolean, isReported: boolean }} how `isReported`: whether a command reports the result
 	 */
-	async #noteDeletion(session, failure, isNamed) {
+	async #noteDeletion(session, failure, { isNamed, isReported }) {
 		if (!(failure instanceof StoreError && failure.code === "deleted")) return asError(failure);
-		const isKnown = this.#notes.get(session)?.isDeleted === true;
-		await this.#notes.set(session, { cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true });
-		return isKnown && !isNamed ? undefined : failure;
+		const isKnown = this.#notes.get(session)?.isReported === true;
+		await this.#notes.set(session, {
+			...{ cursor: "", offset: 0, fingerprint: "", mustReload: true, isDeleted: true },
+			isReported: isKnown || isReported,
+		});
+		return isKnown && isReported && !isNamed ? undefined : failure;
 	}
 
 	/** @type {Sync["local"]} */
