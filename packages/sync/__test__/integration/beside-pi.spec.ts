@@ -144,7 +144,7 @@ test("a session that cannot be stored leaves no files", async () => {
 	appendFileSync(file, `${entry("b")}\n`);
 	expect(await at.open("s2").close()).toBe("done\n");
 	expect(at.pending()).toEqual([]);
-	expect(readdirSync(join(at.agent, "session-stores/open"))).toEqual([]);
+	expect(readdirSync(join(at.agent, "session-stores/locks/open"))).toEqual([]);
 });
 
 // Regression: it was forgotten, and only `pi-sync push` in its project stored it.

@@ -1,5 +1,6 @@
 // Commands on a machine where pi has a session open.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { runProgram } from "../../../../__test__/support/cli.js";
@@ -8,7 +9,9 @@ import { DirectoryStore } from "../../lib/index.js";
 import { LONG, type Machine, machine } from "../support/beside.js";
 import { piSync } from "../support/cli.js";
 import { emptyDirectory, entry, header, library } from "../support/lines.js";
+import { systemError } from "../support/opened-files.js";
 
+const { isOpen, markOpen } = createRequire(library)("./machine/open-files.js");
 const { begin } = await import(join(library, "../extension/session.mjs"));
 
 /** A machine with a session, and a store in which the session has one more line. */
@@ -62,6 +65,34 @@ test("a session is open without the process beside pi", async () => {
 	startPi(at, "s1").close();
 	await run("pull");
 	expect(readFileSync(file, "utf8")).toContain("theirs");
+});
+
+// Regression: the first of them to be closed ended the lock of both.
+test("two sessions of a process have one file open", async () => {
+	const { at, file } = await behind();
+	const notes = join(at.agent, "session-stores");
+	const [first, second] = [markOpen(notes, file), markOpen(notes, file)];
+	first();
+	first();
+	expect(isOpen(notes, file)).toBe(true);
+	second({ isReload: true });
+	expect(isOpen(notes, file)).toBe(true);
+	markOpen(notes, file)();
+	expect(isOpen(notes, file)).toBe(false);
+});
+
+// Regression: the session stayed open until pi ended, and the process beside pi continued.
+test("a lock whose file cannot be removed ends", async () => {
+	const { at, file } = await behind();
+	const notes = join(at.agent, "session-stores");
+	const unmark = markOpen(notes, file);
+	const removing = vi.spyOn(fs, "rmSync").mockImplementation(() => {
+		throw systemError("EACCES");
+	});
+	onTestFinished(() => removing.mockRestore());
+	unmark();
+	expect(isOpen(notes, file)).toBe(false);
+	expect(readdirSync(join(notes, "locks/open"))).toHaveLength(1);
 });
 
 // Regression: status named nothing to pull, and the command printed "The store has nothing new".

@@ -35,7 +35,7 @@ export class BesidePi {
 
 	/**
 	 * @param {import("../beside/main.mjs").Open} open
-	 * @param {() => void} unmark ends the mark that the session is open
+	 * @param {(why?: { isReload?: boolean }) => void} unmark ends the mark that the session is open
 	 */
 	constructor(open, unmark) {
 		this.#unmark = unmark;
@@ -57,10 +57,10 @@ export class BesidePi {
 	 * Called when pi has closed the session, or reloads its extensions and keeps the session open.
 	 * @param {{ isReload?: boolean }} [why]
 	 */
-	close({ isReload = false } = {}) {
+	close(why) {
 		// First, because the process pulls the session when it has stored the rest.
 		try {
-			if (!isReload) this.#unmark();
+			this.#unmark(why);
 		} finally {
 			this.#child.stdin?.destroy();
 		}

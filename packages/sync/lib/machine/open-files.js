@@ -9,30 +9,44 @@ const { tryLock } = require("./host-lock.js");
 const { fileOnDisk } = require("./session-path.js");
 const { namesIn, remove } = require("./small-file.js");
 
-/** @param {string} notesDir the directory of this machine's notes */
-const folderIn = (notesDir) => join(notesDir, "open");
+/**
+ * Below the other locks, because a user links that directory where the home directory has no locks.
+ * @param {string} notesDir the directory of this machine's notes
+ */
+const folderIn = (notesDir) => join(notesDir, "locks", "open");
 
 /** The beginning of a SHA-256 of a session file's path. @param {string} file */
 const keyOf = (file) => createHash("sha256").update(fileOnDisk(file)).digest("hex").slice(0, 16);
 
 /**
- * The open files of this process, by key, each with the function that ends its lock. They are kept here because pi
- * reloads its extensions without closing the session.
- * @type {Map<string, () => void>}
+ * The open files of this process, by key, each with the number of its marks, the number of marks whose pi reloads its
+ * extensions, and the function that ends its lock.
+ * @type {Map<string, { count: number, reloading: number, release: () => void }>}
  */
 const open = new Map();
 
 /**
- * Marks a session file as open, which may not exist yet. Returns a function that ends this.
+ * Marks a session file as open, which may not exist yet. Returns a function that ends this. If pi only reloads its
+ * extensions, the next mark takes the place of this one.
  * @param {string} notesDir
  * @param {string} file
+ * @returns {(why?: { isReload?: boolean }) => void}
  */
 function markOpen(notesDir, file) {
 	const key = keyOf(file);
-	if (!open.has(key)) open.set(key, lockNew(notesDir, key));
-	return () => {
-		open.get(key)?.();
-		open.delete(key);
+	const mark = open.get(key) ?? { count: 0, reloading: 0, release: lockNew(notesDir, key) };
+	open.set(key, mark);
+	if (mark.reloading > 0) mark.reloading--;
+	else mark.count++;
+	let isEnded = false;
+	return ({ isReload = false } = {}) => {
+		if (isEnded) return;
+		isEnded = true;
+		if (isReload) mark.reloading++;
+		else if (--mark.count === 0) {
+			open.delete(key);
+			mark.release();
+		}
 	};
 }
 
@@ -43,10 +57,22 @@ function lockNew(notesDir, key) {
 		const release = tryLock(() => path);
 		// Another process may just ask whether it is locked.
 		if (!release) continue;
-		return () => {
-			remove(path);
-			release();
-		};
+		return () => removeLock(path, release);
+	}
+}
+
+/**
+ * Removes the file of a lock before the lock ends, so that no pi locks a removed file.
+ * @param {string} path
+ * @param {() => void} release
+ */
+function removeLock(path, release) {
+	try {
+		remove(path);
+	} catch {
+		// The file stays, and nobody has locked it.
+	} finally {
+		release();
 	}
 }
 
@@ -58,9 +84,8 @@ function isOpen(notesDir, file) {
 		const path = join(folderIn(notesDir), name);
 		const release = tryLock(() => path);
 		if (!release) return true;
-		// Its pi was killed. The file is removed before the lock ends, so that no pi locks a removed file.
-		remove(path);
-		release();
+		// Its pi was killed.
+		removeLock(path, release);
 		return false;
 	});
 }
