@@ -1,10 +1,12 @@
 // Results of `pi-sync` for programs, and calls that name no session.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { message, root, user } from "../../../../__test__/support/scratch.js";
 import { good, put, run, runInTerminal, team, type World } from "../support/cli.js";
-import { openDirectory } from "../support/lines.js";
+import { library, openDirectory } from "../support/lines.js";
+
+const { isConfirmed } = await import(join(library, "../cli/terminal.mjs"));
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 
@@ -66,14 +68,33 @@ test("delete shows the session and asks", async () => {
 	});
 	expect(await run(desktop, ["delete", "01", "--json"])).toMatchObject({ code: 2, out: "" });
 	const stored = async () => (await openDirectory(store, "reader").list()).sessions.length;
+	// Regression: the JSON of a dry run named neither the project nor the hosts.
+	expect(JSON.parse(await good(desktop, ["delete", "01", "--json", "--dry-run"]))).toEqual({
+		...{ store, session: ID, project: "shop", hosts: ["laptop"], bytes: expect.any(Number), dryRun: true },
+	});
 	const asked = (answer: string) => runInTerminal(desktop, ["delete", "01"], answer);
 	expect(await asked("n\n")).toMatchObject({
 		code: 1,
-		out: expect.stringContaining("for everybody who uses the store? [y/N]"),
+		out: expect.stringMatching(/for everybody who uses the store\? \[y\/N\][\s\S]*Nothing was changed/),
 	});
 	expect(await stored()).toBe(1);
 	expect(await asked("y\n")).toMatchObject({ code: 0, out: expect.stringContaining("deleted  0194aaaa") });
 	expect(await stored()).toBe(0);
+});
+
+// Regression: the command waited for an answer to a question that nobody saw.
+test("nothing is asked where the question is not shown", async () => {
+	for (const [stream, isTTY] of [
+		[process.stdin, true],
+		[process.stderr, false],
+	] as const) {
+		const before = Object.getOwnPropertyDescriptor(stream, "isTTY");
+		Object.defineProperty(stream, "isTTY", { value: isTTY, configurable: true });
+		onTestFinished(
+			() => void Object.defineProperty(stream, "isTTY", before ?? { value: undefined, configurable: true }),
+		);
+	}
+	await expect(isConfirmed("Delete it?", {})).rejects.toThrow("there is no terminal to ask for confirmation");
 });
 
 // Regression: the path was printed three times, and nothing was named that helps.
@@ -107,3 +128,26 @@ test("redact counts lines here and in the store", async () => {
 		/^Nothing to redact in .*\nNo store was searched\n$/,
 	);
 });
+
+test("the documentation names every field of --json", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hunter2"))]);
+	await good(laptop, ["push"]);
+	const docs = readFileSync(join(root, "packages/sync/docs/store-adapters.md"), "utf8");
+	const named = new Set(docs.match(/[A-Za-z]+/g));
+	for (const args of [
+		["status"],
+		["status", "--sessions"],
+		["move", "shop", "new", "--dry-run"],
+		["delete", ID, "--dry-run"],
+	])
+		for (const field of fieldsOf(JSON.parse(await good(desktop, [...args, "--json"])))) expect(named).toContain(field);
+	const redacted = JSON.parse(await good(laptop, ["redact", ID, "--text", "hunter2", "--json"]));
+	for (const field of fieldsOf(redacted)) expect(named).toContain(field);
+});
+
+/** The names of the fields of a value, and of the values in it. */
+const fieldsOf = (value: unknown): string[] =>
+	typeof value !== "object" || value === null
+		? []
+		: Object.entries(value).flatMap(([key, one]) => [...(Array.isArray(value) ? [] : [key]), ...fieldsOf(one)]);

@@ -36,7 +36,9 @@ export async function deleteSession(query, options) {
 			if (!(await isConfirmed(question, options))) return 1;
 			await store.delete(session);
 		}
-		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
+		const { project, hosts, bytes } = stored ?? {};
+		if (options.json)
+			await writeJson({ store: shown, session, project, hosts, bytes, dryRun: Boolean(options.dryRun) });
 		else
 			await write(
 				`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; its ` +

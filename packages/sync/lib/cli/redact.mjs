@@ -15,11 +15,13 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
 /** @typedef {import("pi-session-native").RedactReport["lines"]} RedactedLines */
 /**
  * The result for a session file, or for the temporary files in a folder, or the expected result.
+ * docs/store-adapters.md describes the fields.
  * @typedef {import("pi-session-native/session-files").RedactedFile & More} Row
  */
 /**
  * @typedef {object} More
- * @property {number} [stored] the number of redacted lines of the store; undefined if no store was searched
+ * @property {number} [stored] the number of redacted lines of the store; undefined if no store was searched, or the
+ * store failed
  * @property {boolean} isStored the store has redacted it
  * @property {string | undefined} storeError why the store was not redacted: the next push or pull of the session
  * redacts it there

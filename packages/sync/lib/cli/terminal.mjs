@@ -20,7 +20,7 @@ export const { safeLine } = text;
  */
 export async function isConfirmed(question, { yes, json }) {
 	if (yes) return true;
-	if (json || !process.stdin.isTTY)
+	if (json || !process.stdin.isTTY || !process.stderr.isTTY)
 		throw new UsageError(
 			"Nothing was changed: " +
 				(json ? "with --json no question is asked" : "there is no terminal to ask for confirmation") +
@@ -33,7 +33,9 @@ export async function isConfirmed(question, { yes, json }) {
 		asked.question(`${question} [y/N] `, resolve);
 	});
 	asked.close();
-	return /^y(es)?$/i.test(String(answer).trim());
+	const isAgreed = /^y(es)?$/i.test(String(answer).trim());
+	if (!isAgreed) process.stderr.write("Nothing was changed\n");
+	return isAgreed;
 }
 
 /** The beginning of a text on one line. @param {unknown} value @param {number} length */
