@@ -20,7 +20,7 @@ export const FIGURES = {
 	"looks-128mb": { ratio: 1.4, memory: 1.17, wanted: 1.7 },
 	"start-answer": { median: 0.9, wanted: 1 },
 	"start-answer-10mb": { median: 1, wanted: 1.1 },
-	"start-answer-128mb": { median: 2.5 },
+	"start-answer-128mb": { median: 2.3, wanted: 2.5 },
 	"start-first": { more: 100 },
 	"terminal-128mb": { ratio: 4.5, wanted: 5.5 },
 };
