@@ -148,7 +148,7 @@ test("a session that cannot be stored leaves no files", async () => {
 });
 
 // Regression: it was forgotten, and only `pi-sync push` in its project stored it.
-test("a session is stored once the user has mended its store", async () => {
+test("a session is stored once its store is mended", async () => {
 	const address = emptyDirectory();
 	const at = machine(address);
 	await stored(address).append("s3", entry("x"));
