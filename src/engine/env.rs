@@ -66,8 +66,8 @@ pub struct JsVal<'env> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvId(usize);
 
-/// A value that belongs to one environment. It is never returned in another environment of the process, where it may be
-/// something else.
+/// A value that belongs to one environment. It is never returned in another environment of the process, because the
+/// same handle may be another value there.
 ///
 /// ```
 /// use pi_session_native::engine::{Bound, JsEnv};

@@ -305,7 +305,7 @@
 			return copy;
 		},
 		// Returns the codes of the unread bodies, and the text with placeholders for them. Returns undefined if there are
-		// none, if they are not those of this row of the source, or if `toJSON` decides the text.
+		// none, if they belong to another row or source, or if `toJSON` decides the text.
 		unreadText(entry, row, source) {
 			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : undefined;
 			const ofEntry = unread(entry);

@@ -136,7 +136,7 @@
 		},
 		// Sorts lists with invalid times (dates too far away). Their order depends on the engine's sort, so we call it.
 		newestFirst: (infos) => sort(infos, (a, b) => getTime(b.modified) - getTime(a.modified)),
-		// Returns the positions of the names in reverse order of the engine's language. Equal names keep their order.
+		// Returns the positions of the names, sorted by `localeCompare` in descending order. Equal names keep their order.
 		byName(names) {
 			const order = [];
 			for (let next = 0; next < names.length; next++) order[next] = next;

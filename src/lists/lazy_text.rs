@@ -102,7 +102,7 @@ fn give(js: JsEnv<'_>, task: &Task, event: TextEvent) -> Result<()> {
             let Some(unread) = task.kept(js, TaskValue::Results)? else { return Ok(()) };
             match js.string(&all) {
                 Ok(string) => js.set(js.at(unread, at as u32)?, c"value", string),
-                // Too long for a string: the getter then returns its value for such a text.
+                // The text is too long for a string, so it is not kept, and the getter decides its value.
                 Err(_) => js.take_exception().map(drop),
             }
         }

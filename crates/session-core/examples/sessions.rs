@@ -1,5 +1,6 @@
-//! Makes a session, says something in it, opens it again, prints what the model would see, and lists the directory:
-//! `cargo run -p pi-session-core --example sessions -- <directory>`. Without a directory it makes one, and removes it at the end.
+//! Creates a session, appends a question and an answer, opens it again, prints the model's context, and lists the
+//! directory: `cargo run -p pi-session-core --example sessions -- <directory>`. Without a directory it uses a temporary
+//! one.
 
 use std::error::Error;
 use std::path::Path;
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let header = NewHeader { id: &id, cwd: "/project", parent: None, time: now()? };
     let file = Path::new(&dir).join(header.file_name()?);
     let mut session = Session::create(Some(&file), &header, options)?;
-    // The first message of the user makes the file.
+    // The first message of the user creates the file.
     session.append_message(AgentMessage::user("Which file is the largest?", now()?), now()?)?;
     session.append_message(answer("target, with two gigabytes")?, now()?)?;
     drop(session);

@@ -193,8 +193,8 @@ export interface LineStore {
 	redactions(session: string): Promise<Redaction[]>;
 	/**
 	 * Gives the sessions of a project the name of another one, for example after its remote was renamed: `list` of the
-	 * other project then contains them. Cursors stay valid. For the old name, a directory and a bucket return
-	 * the sessions whose first append named it, too. If it is interrupted, it can be repeated.
+	 * other project then contains them. Cursors stay valid. A directory and a bucket still list the
+	 * moved sessions under the old name, too. If it is interrupted, it can be repeated.
 	 */
 	move(from: string, to: string): Promise<void>;
 	/** Ends connections that the store opened itself. */

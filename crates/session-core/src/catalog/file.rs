@@ -108,8 +108,7 @@ pub(crate) fn is_in_trusted_dir(dir: &Path) -> bool {
     existing.is_some_and(|meta| owner::is_trusted(&meta))
 }
 
-/// Creates an empty file that only its owner may read, or sets these permissions of an existing one. Fails in another
-/// user's directory.
+/// Creates an empty file with mode 0600, or sets this mode on an existing file. Fails in another user's directory.
 pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     if !path.parent().is_some_and(is_in_trusted_dir) {
         return Err(ErrorKind::PermissionDenied.into());

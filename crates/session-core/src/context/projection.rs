@@ -16,8 +16,8 @@ use crate::tree::{IdNo, Row, RowNo, Tree};
 pub enum Contribution {
     /// No message.
     Nothing,
-    /// The stored message. Also for a `bashExecution` with `excludeFromContext`, which pi leaves out of its requests
-    /// later.
+    /// The stored message. A `bashExecution` with `excludeFromContext` contributes it, too; pi leaves it out of its
+    /// requests later.
     Message,
     /// A copy of the stored message; its missing content becomes an empty list.
     MessageEmptyList,

@@ -56,8 +56,8 @@ pub(crate) fn elements(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Calls `each` with the key and the value of each member of a JSON text. False if the text is not an object; `each` may
-/// then have been called.
+/// Calls `each` with the key and the value of each member of a JSON text. False if the text is not an object; `each`
+/// may then have been called.
 pub(super) fn each_member<'a>(
     text: &'a str,
     mut each: impl FnMut(Cow<'a, [u8]>, &'a str) -> memory::Result<()>,

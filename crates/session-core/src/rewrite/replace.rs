@@ -45,8 +45,8 @@ const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
 /// How many of the appended bytes are read at once.
 const CHUNK: usize = 1 << 20;
-/// How often work on a file starts over because others changed the file. A second time is rare; if it happens this often
-/// in a row, a program changes the file all the time, and more tries would not help.
+/// How often work on a file starts over because others changed the file. A second time is rare; if it happens this
+/// often in a row, a program changes the file all the time, and more tries would not help.
 const TRIES: usize = 20;
 
 /// How far a file was read.

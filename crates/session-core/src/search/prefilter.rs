@@ -127,8 +127,8 @@ impl Candidates<'_> {
     }
 }
 
-/// The bytes after the escape sequences at the start of a part of a JSON string. None if that is hard to decide,
-/// because the sequences are strings for the device, or contain characters that JSON escapes.
+/// The bytes after the escape sequences at the start of a part of a JSON string. None if a
+/// sequence is a string for the device or contains characters that JSON escapes, because its end is hard to find.
 fn after_sequences(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         let Some((b'b' | b'B', sequence)) = rest.strip_prefix(br"\u001").and_then(<[u8]>::split_first) else {

@@ -34,8 +34,8 @@ thread_local! {
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// How often a line is written before the append fails. A second time is needed only if another writer chose the same id
-/// (1 in 2^32), or replaced the file between our check and our write. If it happens this often in a row, a program
+/// How often a line is written before the append fails. A second time is needed only if another writer chose the same
+/// id (1 in 2^32), or replaced the file between our check and our write. If it happens this often in a row, a program
 /// replaces the file all the time.
 pub(super) const TRIES: usize = 8;
 

@@ -16,8 +16,8 @@ use crate::storage::new_file::{remove_as_made, NewFile};
 use crate::storage::storage::{FileStatus, Storage};
 use crate::summary::header_scan::first_header;
 
-/// How often a fork starts over because its source was replaced while it was copied. If it happens this often in a row, a
-/// program replaces the source all the time.
+/// How often a fork starts over because its source was replaced while it was copied. If it happens this often in a row,
+/// a program replaces the source all the time.
 const TRIES: usize = 8;
 
 /// A session file that can be forked.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::io::fs;
 
-/// How often a writer tries to take the lock, and how long it waits between two tries: 100 ms in all, three times as long
-/// as writing a line of 10 MB took on a busy machine.
+/// How often a writer tries to take the lock, and how long it waits between two tries: 100 ms in all, three times as
+/// long as writing a line of 10 MB took on a busy machine.
 const LOCK_TRIES: u32 = 2000;
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 

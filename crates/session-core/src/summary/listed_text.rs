@@ -31,8 +31,8 @@ impl ListedState {
         Self { file_id, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
     }
 
-    /// The state of a listed session's file as a text that [`ListedState::from_text`] reads. The file's times follow it, so that two lists
-    /// have the same text only if both found the file unchanged.
+    /// The state of a listed session's file as a text that [`ListedState::from_text`] reads. The file's times follow
+    /// it, so that two lists have the same text only if both found the file unchanged.
     pub fn source(listed: &ListedSession) -> String {
         let FileFingerprint { modified, changed, .. } = listed.fingerprint;
         format!("{} {modified:x} {changed:x}", Self::of(listed).to_text())

@@ -326,6 +326,9 @@ test("the sessions of a remote that was renamed are moved", async () => {
 		[FORK, "new/shop"],
 	]);
 	expect(await storedLines(reader, ID)).toEqual(before);
+	// Regression: the question before a deletion named the old project.
+	const described = JSON.parse(await good(renamed, ["delete", ID, "--dry-run", "--json"]));
+	expect(described).toMatchObject({ session: ID, project: "new/shop", dryRun: true });
 	const elsewhere = withEnv(desktop, { PI_SYNC_PROJECT: "new/shop" });
 	expect(await good(elsewhere, ["pull"])).toMatch(/2 lines added[\s\S]*2 lines added/);
 	expect(await good(renamed, ["push"])).toBe("Everything is stored\n");

@@ -9,6 +9,7 @@ import {
 	counted,
 	isConfirmed,
 	safeLine,
+	shownHosts,
 	size,
 	UsageError,
 	write,
@@ -24,9 +25,9 @@ import {
  * @param {Options} options
  */
 export async function deleteSession(query, options) {
-	return withStore(options, async (connection) => {
-		const { store, shown } = connection;
-		const list = await listedFor(connection, query);
+	return withStore(options, async ({ store, shown }) => {
+		// Of all sessions, because a list of one session has the project's old name after a move.
+		const list = await store.list();
 		// An earlier deletion may have been interrupted before the lines were removed.
 		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
 		const stored = list.sessions.find((one) => one.session === session);
@@ -55,7 +56,7 @@ const described = (session, stored) =>
 		...(stored
 			? [
 					`project ${clip(stored.project ?? "", 60)}`,
-					`by ${clip(stored.hosts.join(", "), 60)}`,
+					`by ${shownHosts(stored.hosts)}`,
 					`${size(stored.bytes)}, last changed ${age(stored.modified)}`,
 				]
 			: []),

@@ -6,7 +6,7 @@ import { idInName } from "../machine/session-path.js";
 import { OPEN } from "./push-and-pull.mjs";
 import { checkDirectory, everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
-import { age, clip, counted, paint, safeLine, size, table, write, writeJson } from "./terminal.mjs";
+import { age, clip, counted, paint, safeLine, shownHosts, size, table, write, writeJson } from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { sessions?: boolean }} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
@@ -171,7 +171,7 @@ function lines({ project, stored, toPush, toPull, problems, deleted, private: al
 
 /** @param {NonNullable<Project["stored"]>} stored */
 function storedLine({ sessions, bytes, hosts, newest }) {
-	const by = hosts.length > 0 ? `, by ${clip(hosts.join(", "), 60)}` : "";
+	const by = hosts.length > 0 ? `, by ${shownHosts(hosts)}` : "";
 	return `${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`;
 }
 
@@ -222,7 +222,7 @@ const storedSessions = (options) =>
 			const rows = newest.map(({ session, project, hosts, bytes, modified }) => [
 				clip(session, 36),
 				clip(project ?? "", 60),
-				clip(hosts.join(", "), 60),
+				shownHosts(hosts),
 				size(bytes),
 				age(modified),
 			]);

@@ -44,6 +44,18 @@ export function clip(value, length) {
 	return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : characters.join("");
 }
 
+/**
+ * The ids of hosts on one line. Ids of cloud machines often differ only at their end, so a long one loses its middle.
+ * @param {string[]} hosts
+ */
+export function shownHosts(hosts) {
+	const all = safeLine(hosts.join(", "));
+	if (all.length <= 60) return all;
+	const short = (/** @type {string} */ host) => (host.length > 29 ? `${host.slice(0, 12)}…${host.slice(-16)}` : host);
+	const more = hosts.length > 2 ? ` and ${hosts.length - 2} more` : "";
+	return `${safeLine(hosts.slice(0, 2).map(short).join(", "))}${more}`;
+}
+
 /** @param {string} output */
 export async function write(output) {
 	if (!process.stdout.write(output)) await once(process.stdout, "drain");

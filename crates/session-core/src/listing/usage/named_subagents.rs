@@ -112,8 +112,8 @@ pub(crate) fn link(sessions: &mut [UsageSession], cwd: &str) -> memory::Result<(
     let mut known: HashMap<usize, Amounts> = HashMap::new();
     // The rest of each result. A copy of a result in a fork has the same rest, so nothing is subtracted from it again.
     let mut rests: HashMap<(u64, u64), Amounts> = HashMap::new();
-    // A call is subtracted from one result only. We subtract first from the results that name no missing session. A result
-    // that also names a missing session is reduced only by the calls that are left.
+    // A call is subtracted from one result only. We subtract first from the results that name no missing session. A
+    // result that also names a missing session is reduced only by the calls that are left.
     let (complete, others) =
         (results.iter().filter(|one| !one.has_missing), results.iter().filter(|one| one.has_missing));
     for Naming { session, call, children, has_missing } in complete.chain(others).filter(|one| !one.children.is_empty())
@@ -150,8 +150,8 @@ fn own_amounts(session: &UsageSession) -> Amounts {
 /// Costs that differ by less count as equal, because sums are rounded.
 const LEAST: f64 = 1e-9;
 
-/// Subtracts the remaining amounts of a session from `rest`, a part of a result, and from the session's amounts. So each
-/// call of a session is subtracted from one result only, even if several results name the session.
+/// Subtracts the remaining amounts of a session from `rest`, a part of a result, and from the session's amounts. So
+/// each call of a session is subtracted from one result only, even if several results name the session.
 fn take(rest: &mut Amounts, session: &mut Amounts) {
     let (mut left, mut own) = (rest.to_array(), session.to_array());
     for (left, own) in left.iter_mut().zip(&mut own) {

@@ -151,7 +151,8 @@ impl Iterator for Occurrences<'_> {
 
 /// Where these characters end if they begin at this place, at the latest.
 fn end_of_match(string: &[u8], from: usize, characters: &[u32]) -> Option<usize> {
-    // A backslash may be one, or the first half of an escape at any level: all ways to read the string are followed at once.
+    // A backslash may be one, or the first half of an escape at any level: all ways to read the string are followed at
+    // once.
     let mut ends = vec![from];
     let mut next = Vec::new();
     for &character in characters {

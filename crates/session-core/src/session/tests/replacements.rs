@@ -447,8 +447,8 @@ fn run(world: &World, stopped: &Way, other: &Way, at: usize) -> (Done, Option<(D
     (done, running.map(|(thread, run)| (thread.join().expect("no panic"), run)))
 }
 
-/// Two sides fail only if they must not write at once, an exclusive session and any other, or if lines are merged into an
-/// old file. Every acknowledged entry exists.
+/// Two sides fail only if they must not write at once, an exclusive session and any other, or if lines are merged into
+/// an old file. Every acknowledged entry exists.
 fn check(what: &str, world: &World, done: Done, made: &mut Vec<String>) -> Option<Session> {
     match done {
         Ok((acknowledged, session)) => {
