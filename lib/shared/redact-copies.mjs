@@ -1,6 +1,6 @@
 // Redacts a session, and every copy of its entries on this machine: in other sessions, in sessions of subagents, and in
 // the temporary files of killed processes. `SessionManager.redact` redacts one file and its backups.
-import { statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { readSessionHeader, SessionManager } from "../../index.mjs";
 import { everySessionFile, everySessionFolder, subagentFiles, withoutLinks } from "./session-dir.mjs";
@@ -40,8 +40,10 @@ export async function redactEverywhere(given, what, { lines, dirs, redactFile, m
 	// Copies come first, because the session's own entries tell which lines of a copy are to be changed.
 	const found = lines.length > 0 ? everySessionFile(...dirs) : subagentFiles(path);
 	const real = withoutLinks(path);
-	// The comparison of names avoids most calls of the system.
-	const others = found.filter((other) => basename(other) !== basename(path) || withoutLinks(other) !== real);
+	// The comparison of names avoids most calls of the system, because only links have other names.
+	const isSame = (/** @type {string} */ other) =>
+		(basename(other) === basename(path) || isLink(other)) && withoutLinks(other) === real;
+	const others = found.filter((other) => !isSame(other));
 	const inCopies = ofCopies(path, what, lines);
 	const { text, replacement, dryRun } = what;
 	// Killed processes leave temporary files of any session, also in folders without a session.
@@ -64,6 +66,16 @@ export async function redactEverywhere(given, what, { lines, dirs, redactFile, m
 	}
 	rows.push(...(await rowOf(path, async () => ({ report: await redactFile(path, what), hasOtherLines: false }), true)));
 	return { rows, others };
+}
+
+/** @param {string} path */
+function isLink(path) {
+	try {
+		return lstatSync(path).isSymbolicLink();
+	} catch {
+		// The error is reported when the file is read.
+		return false;
+	}
 }
 
 /** Larger files that are no sessions are not read to their end, because a sparse file takes minutes. */

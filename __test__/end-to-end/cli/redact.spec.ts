@@ -137,7 +137,12 @@ testWith("links")("redact counts a session once, however its directory is spelle
 		const { file, files, others } = await goodJson(inHome, asked);
 		expect([files.map((one: any) => one.file).includes(file), others]).toEqual([true, 1]);
 	}
-	const { file, files } = await goodJson(inHome, ["redact", "--dir", "s2", ID, "--text", "hunter2"]);
+	// A link beside it is the same session, too. Its id alone would name both.
+	const name = basename(copy).replace(FORK, ID);
+	symlinkSync(name, join(home, "s2", "also.jsonl"));
+	const named = ["redact", "--dir", "s2", join("s2", name), "--text", "hunter2"];
+	const { file, files } = await goodJson(inHome, named);
+	expect(files.map((one: any) => basename(one.file))).not.toContain("also.jsonl");
 	expect(files).toContainEqual(expect.objectContaining({ file, lines: 1 }));
 });
 
