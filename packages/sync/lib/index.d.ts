@@ -10,7 +10,7 @@ export type StoreErrorCode =
 	| "read-only"
 	/** The store refuses these credentials. */
 	| "denied"
-	/** A newer release wrote the store. */
+	/** Another release, usually a newer one, created the store. */
 	| "newer-schema"
 	/** An argument, a setting or a file of this machine cannot be used. */
 	| "invalid"

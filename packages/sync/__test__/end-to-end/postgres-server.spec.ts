@@ -240,7 +240,7 @@ describe("a store that cannot be used says why, and no password", () => {
 				code: "newer-schema",
 				retryable: false,
 				message: expect.stringContaining(
-					"has layout 7, and this release reads only layout 6: install a newer pi-session-sync",
+					"has layout 7, and this release reads only layout 6: install the pi-session-sync that created the store",
 				),
 			});
 	});

@@ -281,7 +281,7 @@ describe("a store that cannot be used says why", () => {
 				code: "newer-schema",
 				retryable: false,
 				message: expect.stringContaining(
-					"layout 5, and this release reads only layout 4: install a newer pi-session-sync",
+					"layout 5, and this release reads only layout 4: install the pi-session-sync that created the store",
 				),
 			});
 		expect(filesOf(path)).toEqual(["store.json"]);

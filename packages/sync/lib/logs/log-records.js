@@ -58,7 +58,7 @@ class LogRecords {
 			throw new StoreError(
 				"newer-schema",
 				`${this.#objects.name} has layout ${value.version}, and this release reads only layout ${VERSION}: ` +
-					"install a newer pi-session-sync",
+					"install the pi-session-sync that created the store",
 			);
 		this.#isChecked = true;
 		return String(value.id ?? "");

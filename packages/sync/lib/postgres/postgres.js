@@ -309,7 +309,7 @@ class PostgresStore {
 			throw new StoreError(
 				"newer-schema",
 				`${this.#name}: schema ${this.#schema} has layout ${version}, and this release reads only layout ` +
-					`${VERSION}: install a newer pi-session-sync`,
+					`${VERSION}: install the pi-session-sync that created the store`,
 			);
 	}
 
