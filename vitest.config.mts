@@ -21,7 +21,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
 	test: {
 		include: ["__test__/**/*.spec.ts", "packages/*/__test__/**/*.spec.ts"],
-		setupFiles: ["__test__/support/own-home.ts"],
+		setupFiles: ["__test__/support/environment.ts"],
 		// One process per file: the addon's state, the environment and the clock of one file never reach another.
 		pool: "forks",
 		// One more than two processors can run: tests of processes and stores often wait.
