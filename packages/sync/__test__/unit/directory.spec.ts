@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import fs, { cpSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import fs, { cpSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { loadAll } from "../../lib/index.js";
 import {
@@ -177,7 +177,6 @@ describe("what was stored since a list", () => {
 	});
 });
 
-// Regression: a log was read into one buffer, of up to 2 GiB.
 // Regression: a second call found nothing to move.
 test("a move that was interrupted is completed by repeating it", async () => {
 	const path = emptyDirectory();
@@ -188,12 +187,7 @@ test("a move that was interrupted is completed by repeating it", async () => {
 	const folderOf = (project: string) => createHash("sha256").update(project).digest("hex").slice(0, 32);
 	const mark = (project: string) => join(path, "lines", folderOf(project), `from.${folderOf("old")}`);
 	const kept = join(emptyDirectory(), "mark");
-	// The first releases left empty marks, which name no project.
-	mkdirSync(dirname(mark("first")), { recursive: true });
-	writeFileSync(mark("first"), "");
-	expect(await all()).toEqual(["old"]);
 	await store.move("old", "first");
-	expect([await all(), await listed("first")]).toEqual([["first"], 1]);
 	// It was interrupted before the mark of the earlier project was removed.
 	cpSync(mark("first"), kept);
 	await store.move("first", "second");
@@ -204,6 +198,7 @@ test("a move that was interrupted is completed by repeating it", async () => {
 	expect([await all(), await listed("first"), await listed("second")]).toEqual([["second"], 0, 1]);
 });
 
+// Regression: a log was read into one buffer, of up to 2 GiB.
 test("a long log is read and redacted in portions", async () => {
 	const path = emptyDirectory();
 	const long = (id: string, bytes: number) =>

@@ -36,14 +36,14 @@ const folderOf = (project) =>
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
 
 /**
- * The marks of `move` among these objects: the sessions of the folder `moved` belong to the project of `folder`. The
- * marks of the first releases are empty; the others contain the name of the project.
+ * The marks of `move` among these objects: the sessions of the folder `moved` belong to the project of `folder`, whose
+ * name is the content of the mark.
  * @param {ObjectInfo[]} objects
  */
 const marksIn = (objects) =>
 	objects.flatMap((object) => {
 		const [, folder, moved] = MOVED.exec(object.path) ?? [];
-		return folder && moved ? [{ ...object, folder, moved: `${LINES}${moved}/`, isNamed: object.size > 0 }] : [];
+		return folder && moved ? [{ ...object, folder, moved: `${LINES}${moved}/` }] : [];
 	});
 
 /**
@@ -54,7 +54,6 @@ const marksIn = (objects) =>
 const newNamesIn = (objects) =>
 	new Map(
 		marksIn(objects)
-			.filter(({ isNamed }) => isNamed)
 			.sort((a, b) => b.modified.getTime() - a.modified.getTime() || compareText(b.path, a.path))
 			.map(({ moved, path }) => [moved, path]),
 	);

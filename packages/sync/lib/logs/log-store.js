@@ -210,16 +210,13 @@ class LogStore {
 		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
 		const marks = marksIn(await this.#objects.list(LINES));
-		const isMarked = (/** @type {string} */ folder) => marks.some((mark) => mark.isNamed && mark.moved === folder);
 		const moved = marks.filter(({ folder }) => folder === folderOf(from)).map((mark) => mark.moved);
 		// The sessions in a folder that was moved have another name already.
-		if (!isMarked(folderOf(from))) moved.unshift(folderOf(from));
+		if (!marks.some((mark) => mark.moved === folderOf(from))) moved.unshift(folderOf(from));
 		for (const folder of moved) {
-			const before = marks.filter((mark) => mark.moved === folder);
-			await this.#objects.remove(before.filter(({ isNamed }) => !isNamed).map(({ path }) => path));
 			// In its own project a folder needs no mark.
 			if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.from(`${to}\n`));
-			const others = before.filter((mark) => mark.isNamed && mark.folder !== folderOf(to));
+			const others = marks.filter((mark) => mark.moved === folder && mark.folder !== folderOf(to));
 			await this.#objects.remove(others.map(({ path }) => path));
 		}
 	}
