@@ -282,7 +282,7 @@ export interface MergeReport {
 	added: number;
 	/** The number of entries in the file that are not stored. */
 	unstored: number;
-	/** The length in bytes of the beginning of the file that contains the stored lines in their order. */
+	/** Up to this byte the file consists of the header and the stored lines, in the store's order. */
 	storedBytes: number;
 	/**
 	 * The inode of the reported file, because another process may have replaced the file since. Empty if nothing was
@@ -336,7 +336,7 @@ export interface MergeSince {
  * ```
  */
 export interface RedactInput {
-	/** Replaced in every text of the session that contains it. */
+	/** Replaced in every text of the session that contains it. At most 1 MiB. */
 	text?: string | undefined;
 	/**
 	 * Ids of entries. With `text`, the text is replaced only in them; without it they lose their content, and keep their

@@ -224,7 +224,7 @@ export declare class SessionManager {
 	 */
 	static repair(path: string): RepairReport;
 	/**
-	 * Whether a manager, a repair, a merge or a redaction has locked a session file, in this process or another.
+	 * Whether a manager, a repair, a merge, a redaction or a move has locked a session file, in this process or another.
 	 *
 	 * @throws If the lock cannot be checked.
 	 * @example

@@ -50,6 +50,7 @@ async function* offers(before, last, program) {
 		if (option.flags.endsWith("<directory>")) yield ["/directory"];
 		if (option.flags.endsWith("<file>")) yield ["/file"];
 		for (const choice of option.argChoices ?? []) yield [choice];
+		if (option.flags.endsWith("<session>")) yield* sessions(dir);
 		return;
 	}
 	if (last.startsWith("-")) {
@@ -61,10 +62,17 @@ async function* offers(before, last, program) {
 	for (const argument of command.registeredArguments) {
 		for (const choice of argument.argChoices ?? []) yield [choice];
 		if (["old", "new"].includes(argument.name())) yield ["/directory"];
-		if (!argument.name().startsWith("session")) continue;
-		const { isPlainId, listSessions, title } = await import("./sessions.mjs");
-		for (const session of await listSessions({ dir, all: true }))
-			if (isPlainId(session.id)) yield [session.id, title(session, 60)];
-		yield ["/file"];
+		if (argument.name().startsWith("session")) yield* sessions(dir);
 	}
+}
+
+/**
+ * @param {string | undefined} dir
+ * @returns {AsyncGenerator<[value: string, about?: string]>}
+ */
+async function* sessions(dir) {
+	const { isPlainId, listSessions, title } = await import("./sessions.mjs");
+	for (const session of await listSessions({ dir, all: true }))
+		if (isPlainId(session.id)) yield [session.id, title(session, 60)];
+	yield ["/file"];
 }

@@ -4,6 +4,7 @@ import {
 	closeSync,
 	fstatSync,
 	fsyncSync,
+	linkSync,
 	lstatSync,
 	openSync,
 	realpathSync,
@@ -70,15 +71,23 @@ async function writeWhole(path, pieces, force) {
 }
 
 /**
- * Renames a draft to a path that must not exist. We create the path first, because not every file system has links.
+ * Gives a draft a path that must not exist.
  * @param {string} draft
  * @param {string} path
  */
 async function claim(draft, path) {
 	try {
+		linkSync(draft, path);
+		rmSync(draft);
+		return;
+	} catch (error) {
+		if (isThere(error)) throw alreadyThere(path);
+	}
+	// A file system without links: we create the path, and replace it.
+	try {
 		closeSync(openSync(path, "wx", 0o600));
 	} catch (error) {
-		throw /** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST" ? alreadyThere(path) : error;
+		throw isThere(error) ? alreadyThere(path) : error;
 	}
 	try {
 		await replaceFile(draft, path);
@@ -107,6 +116,9 @@ async function fill(path, flags, pieces) {
 		closeSync(file);
 	}
 }
+
+/** @param {unknown} error */
+const isThere = (error) => /** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST";
 
 /** @param {string} path */
 const alreadyThere = (path) => new CommandError(`The file already exists: ${path}. Add --force to overwrite it`);

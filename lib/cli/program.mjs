@@ -81,12 +81,7 @@ function command(program, usage, summary, examples) {
 		.command(usage)
 		.description(summary)
 		.addOption(filled("--cwd <directory>", "use the sessions of this working directory (default: the current one)"))
-		.addOption(
-			filled(
-				"--dir <directory>",
-				"use this session directory instead of pi's (without --all: only the working directory's sessions in it)",
-			),
-		)
+		.addOption(filled("--dir <directory>", "use this session directory instead of pi's"))
 		.option("--json", "print JSON")
 		.showHelpAfterError(
 			`(see ${program.name() === "pi-sessions" ? "" : "pi-sessions "}${program.name()} ${usage} --help)`,
@@ -97,7 +92,7 @@ function command(program, usage, summary, examples) {
 const SESSION =
 	"a file, the beginning of a session id, or a unique session name (default: the newest session of the working " +
 	"directory)";
-const ONE_SESSION = "a file, or the beginning of a session id";
+const ONE_SESSION = "a file, the beginning of a session id, or a unique session name";
 const LEAF = filled(
 	"-l, --leaf <entry>",
 	"use the branch that ends at this entry (an id, the beginning of an id, or a label)",
@@ -166,7 +161,7 @@ function addReading(program) {
 	])
 		.argument("[session]", SESSION)
 		.option(...PAGER)
-		.option("-f, --full", "show tool output in full")
+		.option("-f, --full", "show long texts and tool output in full")
 		.addOption(LEAF)
 		.option("-n, --limit <count>", "show only this many of the newest entries (default: all)", limit)
 		.action(runs("show"));

@@ -20,7 +20,7 @@ import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 /** Copies that the command cannot reach. */
 const NOT_REACHED = [
 	"files, backups and catalogs of other machines, and of services that synchronise files",
-	"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
+	"a pi that has the session open: until its next entry it shows the text and sends it to the model, so end that pi",
 	"exports, pages and other copies outside of session directories",
 ];
 

@@ -23,6 +23,20 @@ export async function rename(query, name, options) {
 	} finally {
 		manager.close();
 		// `pi --continue` opens the session whose file changed last; a new name must not decide that.
-		if (manager.getDiagnostics().foreignChanges.length === 0) utimesSync(path, atimeMs / 1000, mtimeMs / 1000);
+		if (manager.getDiagnostics().foreignChanges.length === 0) setTime(path, atimeMs / 1000, mtimeMs / 1000);
+	}
+}
+
+/**
+ * Sets a file's times. Only the owner of a file may set them, and the name is changed already.
+ * @param {string} path
+ * @param {number} accessed in seconds
+ * @param {number} modified
+ */
+function setTime(path, accessed, modified) {
+	try {
+		utimesSync(path, accessed, modified);
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EPERM") throw error;
 	}
 }

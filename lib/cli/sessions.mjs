@@ -85,7 +85,7 @@ export async function sessionPath(query, options, hint = "") {
 		if (others.length > 0) return findOne(query, others, (session) => clip(session.id, ID_COLUMNS)).path;
 		throw new CommandError(
 			path === undefined
-				? `No session has an id that begins with ${JSON.stringify(query)}, or this name. \`${SHOWN_BY.session}\` ` +
+				? `No session has the name ${JSON.stringify(query)}, or an id that begins with it. \`${SHOWN_BY.session}\` ` +
 						`shows all sessions${hint}`
 				: `${stats ? "Not a file" : "The file does not exist"}: ${query}`,
 		);

@@ -31,13 +31,13 @@ export default function extension(api) {
 	// A subagent has no user and ends soon.
 	if (isSubagent()) return;
 	api.registerCommand("find", {
-		description: "Search all sessions: /find [--all] [words]",
+		description: "Search the sessions of this project (--all: of every project): /find [--all] [words]",
 		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
 	});
 	for (const key of findKeys(pi)) {
 		// pi lets commands open sessions, but not shortcuts, so the shortcut runs the command.
 		api.registerShortcut(key, {
-			description: "Search all sessions (/find)",
+			description: "Search the sessions of this project (/find)",
 			handler: () => api.sendUserMessage("/find", { expandPromptTemplates: true }),
 		});
 	}

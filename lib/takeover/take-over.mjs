@@ -255,7 +255,8 @@ class Takeover {
 	}
 
 	/**
-	 * Whether a call uses no default session directory, or one that is the same in pi. Throws if pi's is another one.
+	 * Whether our manager may answer a call: it names a session directory, or the default one is the same in pi. Throws
+	 * if pi's is another one.
 	 * Returns false if the two cannot be compared: because the call's path or the working directory is invalid, which is
 	 * pi's error, or because no session directory exists yet. pi's function creates a missing directory, as calls with a
 	 * working directory do anyway.
@@ -320,7 +321,8 @@ class Takeover {
 	}
 
 	/**
-	 * Stops reading texts ahead, unless pi lists again in this turn: then it has opened the session only to rename it.
+	 * Stops reading texts ahead. pi opens a session also to rename it, and then lists again at once: then the reading
+	 * continues.
 	 */
 	#stopReading() {
 		clearImmediate(this.#stop);

@@ -21,7 +21,7 @@ named! {
         Tool = "tool",
         /// The assistant's thinking.
         Thinking = "thinking",
-        /// Messages of extensions, and contents that the model sees in place of an entry's content.
+        /// Messages and data of extensions, and contents that the model sees in place of an entry's content.
         Custom = "custom",
     }
 }

@@ -46,10 +46,10 @@ fn header_if_session(path: &Path) -> Result<Option<Header>> {
     }
 }
 
-/// The session file of a scope that was modified last. It is the session with the newest activity only because all
-/// other writers of session files keep the time: a migration, a repair and a redaction set the new file's time to the
-/// old one's (`Rewrite::keeps_time`), `pi-sync pull` sets the time of the last stored message, and `pi-sessions rename`
-/// restores the time.
+/// The session file of a scope that was modified last. This is the session with the newest activity, because calls that
+/// add nothing to the conversation keep the time: a repair and a redaction (`Rewrite::keeps_time`), `move` and
+/// `set_parent_session`. `pi-sync pull` sets the time of the last stored message, and `pi-sessions rename` restores the
+/// time. A program that opens an old file migrates it and sets the time to now, as pi does.
 ///
 /// As in pi, a file, a dangling link or a directory that cannot be read has no sessions.
 pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {

@@ -77,7 +77,8 @@ pub fn move_session(path: impl AsRef<Path>, what: Move<'_>) -> Result<String> {
 ///
 /// # Errors
 ///
-/// The errors of [`redact`](crate::rewrite::redact::redact).
+/// If the file is no session, if another process has the session lock or keeps writing to the file, and if reading or
+/// writing fails.
 pub fn set_parent_session(path: impl AsRef<Path>, parent: &str) -> Result<bool> {
     let path = absolute_text(path.as_ref())?;
     let _lock = SessionLockGuard::join(&path)?;

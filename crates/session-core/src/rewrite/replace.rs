@@ -76,9 +76,9 @@ pub(crate) trait Rewrite {
     fn late_line(&mut self, _line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         Ok(None)
     }
-    /// Whether the new file gets the old file's time. It does unless the rewrite adds to the conversation, because pi
-    /// continues the session whose file changed last. Lines that others append in the meantime change the time as in
-    /// the old file.
+    /// Whether the new file gets the old file's time, because pi continues the session whose file changed last. Only a
+    /// migration by an open does not, as in pi. Lines that others append in the meantime change the time as in the old
+    /// file.
     fn keeps_time(&self) -> bool {
         true
     }
