@@ -556,11 +556,10 @@ export interface CustomAgentMessages {
  */
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
 
-// Types of the session format and of its API, written by hand. The types of messages are in `messages.d.ts`. The build
-// puts them above the declarations that it generates from Rust. They do not depend on a package of pi, but are
-// assignable to and from pi's own types, which __test__/integration/types checks.
-
-// ---- The file ------------------------------------------------------------------------------------------------
+// The declarations of this folder are written by hand; `scripts/declarations.mjs` joins them. They do not depend on a
+// package of pi, but are assignable to and from pi's own types, which __test__/integration/types checks.
+//
+// This file: the header and the entries of a session file. The messages in them are in `messages.d.ts`.
 
 /**
  * The version of new session files, as a literal type.
@@ -894,7 +893,7 @@ export type SessionEntry =
  */
 export type FileEntry = SessionHeader | SessionEntry;
 
-// ---- Results of a manager ------------------------------------------------------------------------------------
+// Results of a manager: the tree of a session, its outline, and the context for a model.
 
 /**
  * An entry in the tree of the session.
@@ -1118,6 +1117,8 @@ export interface FoundSession {
 	/** Empty if the header has none. */
 	cwd: string;
 }
+
+// The search.
 
 /**
  * A kind of text that can be searched: user messages (`user`), assistant messages and the errors of their calls
@@ -1619,7 +1620,7 @@ export interface MoveOptions {
 	sessionDir?: string | undefined;
 }
 
-// Types for writing, checking and repairing session files. The types of the format are in `header.d.ts`.
+// Options for opening and writing a session's file.
 
 /**
  * Options for writing a session's file. The environment variables `PI_SESSION_NATIVE_DURABILITY` and
@@ -1669,6 +1670,8 @@ export interface OpenOptions extends SessionFileOptions {
 	/** The working directory; by default the working directory in the header. */
 	cwd?: string | undefined;
 }
+
+// Faults of session files: diagnostics of an open session, reports of `verify` and `repair`.
 
 /**
  * A line of a session file that is not an entry. It is skipped, and stays in the file.
@@ -1884,6 +1887,8 @@ export interface RepairReport {
 	repairCount: number;
 }
 
+// Input and reports of `merge` and `redact`.
+
 /**
  * The result of `SessionManager.merge`.
  *
@@ -1903,7 +1908,7 @@ export interface MergeReport {
 	added: number;
 	/** The number of entries in the file that are not stored. */
 	unstored: number;
-	/** The length in bytes of the beginning of the file that contains the stored lines in their order. */
+	/** Up to this byte the file consists of the header and the stored lines, in the store's order. */
 	storedBytes: number;
 	/**
 	 * The inode of the reported file, because another process may have replaced the file since. Empty if nothing was
@@ -1957,7 +1962,7 @@ export interface MergeSince {
  * ```
  */
 export interface RedactInput {
-	/** Replaced in every text of the session that contains it. */
+	/** Replaced in every text of the session that contains it. At most 1 MiB. */
 	text?: string | undefined;
 	/**
 	 * Ids of entries. With `text`, the text is replaced only in them; without it they lose their content, and keep their
@@ -2308,7 +2313,7 @@ export declare class SessionManager {
 	 */
 	static repair(path: string): RepairReport;
 	/**
-	 * Whether a manager, a repair, a merge or a redaction has locked a session file, in this process or another.
+	 * Whether a manager, a repair, a merge, a redaction or a move has locked a session file, in this process or another.
 	 *
 	 * @throws If the lock cannot be checked.
 	 * @example

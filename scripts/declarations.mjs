@@ -7,12 +7,16 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const PARTS = [
 	"types/messages.d.ts",
-	"types/header.d.ts",
+	"types/entries.d.ts",
+	"types/tree-and-context.d.ts",
 	"types/lists.d.ts",
+	"types/search.d.ts",
 	"types/kinds.d.ts",
 	"types/usage.d.ts",
 	"types/files.d.ts",
+	"types/options.d.ts",
 	"types/diagnostics.d.ts",
+	"types/merge-and-redact.d.ts",
 	"types/errors.d.ts",
 	"types/session-manager.d.ts",
 	"types/functions.d.ts",
