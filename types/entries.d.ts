@@ -1,7 +1,4 @@
-// The declarations of this folder are written by hand; `scripts/declarations.mjs` joins them. They do not depend on a
-// package of pi, but are assignable to and from pi's own types, which __test__/integration/types checks.
-//
-// This file: the header and the entries of a session file. The messages in them are in `messages.d.ts`.
+// The header and the entries of a session file.
 
 /**
  * The version of new session files, as a literal type.

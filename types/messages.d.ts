@@ -1,4 +1,5 @@
-// Types of messages. scripts/declarations.mjs puts all files of this folder together in index.d.ts.
+// Types of messages. scripts/declarations.mjs puts all files of this folder together in index.d.ts. They depend on no
+// package of pi, but are assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 

@@ -150,6 +150,18 @@ test("an id is completed if the library accepts it", async () => {
 	expect((await run(at, ["complete", "pi-sessions", "show", ""])).out).toContain(`${id}\t`);
 });
 
+// Regression: nothing was offered.
+test("sessions are completed as values of an option", async () => {
+	const at = world();
+	put(at, "0194-one", branched);
+	for (const words of [
+		["search", "-s"],
+		["search", "--session"],
+		["move", "--session"],
+	])
+		expect((await run(at, ["complete", "--", "pi-sessions", ...words, ""])).out).toContain("0194-one\t");
+});
+
 test("file names with spaces stay one word", async () => {
 	const at = shellWorld();
 	writeFileSync(join(at.cwd, "my own session.jsonl"), "");

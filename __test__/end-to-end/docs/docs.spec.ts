@@ -98,19 +98,33 @@ test("scripts, files and options in the text exist", () => {
 	expect(wrong).toEqual([]);
 });
 
-test("every example in the help runs", async () => {
+/** The help of each command, by name. */
+async function helpTexts(): Promise<[name: string, help: string][]> {
 	const help = async (...args: string[]): Promise<string> =>
 		(await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
 	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)]
 		.map(([, name]) => name as string)
 		.filter((name) => name !== "help");
 	expect(names.length).toBeGreaterThan(8);
-	for (const name of names) {
-		const examples = [...(await help(name)).matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
+	return Promise.all(names.map(async (name): Promise<[string, string]> => [name, await help(name)]));
+}
+
+test("every example in the help runs", async () => {
+	for (const [name, help] of await helpTexts()) {
+		const examples = [...help.matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
 		expect(examples.length, name).toBeGreaterThan(0);
 		for (const code of examples)
 			expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code })).toEqual([]);
 	}
+});
+
+// Regression: --repository and --replacement were not described.
+test("the page of the command describes every option", async () => {
+	const page = read(join(root, "docs/cli.md"));
+	const help = (await helpTexts()).map(([, text]) => text).join("");
+	const options = new Set([...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option as string));
+	expect(options.size).toBeGreaterThan(25);
+	expect([...options].filter((option) => option !== "--help" && !page.includes(option))).toEqual([]);
 });
 
 // Regression: the page said that one command does all that CI does.
