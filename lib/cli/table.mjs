@@ -1,9 +1,9 @@
 // Tables for standard output.
-import { layout } from "../shared/table.mjs";
+import { layout } from "../shared/table-layout.mjs";
 import { clip } from "../shared/text.mjs";
 import { columns, isInTerminal, paint } from "./output.mjs";
 
-/** @typedef {import("../shared/table.mjs").Column} Column */
+/** @typedef {import("../shared/table-layout.mjs").Column} Column */
 
 /**
  * The lines of a table without borders that is no wider than the terminal.

@@ -1,5 +1,5 @@
 // Formats the tables of `/costs` as lines.
-import { layout } from "../shared/table.mjs";
+import { layout } from "../shared/table-layout.mjs";
 import { clip, count, wrapped } from "../shared/text.mjs";
 import { isTime, notCounted, sumsLine, usageTable } from "../shared/usage-tables.mjs";
 

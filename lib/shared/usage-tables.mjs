@@ -6,7 +6,7 @@ import { underHome } from "./under-home.mjs";
 /** @typedef {import("../../index.js").UsageRow} Row */
 /** @typedef {import("../../index.js").UsageReport} Report */
 /** @typedef {import("../../index.js").UsageGrouping} Grouping */
-/** @typedef {import("./table.mjs").Column} Column */
+/** @typedef {import("./table-layout.mjs").Column} Column */
 
 /** The groupings, in the order of the tables. @type {Grouping[]} */
 export const GROUPINGS = ["day", "week", "month", "model", "project", "session"];
