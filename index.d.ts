@@ -1,4 +1,5 @@
-// Types of messages. scripts/declarations.mjs puts all files of this folder together in index.d.ts.
+// Types of messages. scripts/declarations.mjs puts all files of this folder together in index.d.ts. They depend on no
+// package of pi, but are assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
@@ -556,10 +557,7 @@ export interface CustomAgentMessages {
  */
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
 
-// The declarations of this folder are written by hand; `scripts/declarations.mjs` joins them. They do not depend on a
-// package of pi, but are assignable to and from pi's own types, which __test__/integration/types checks.
-//
-// This file: the header and the entries of a session file. The messages in them are in `messages.d.ts`.
+// The header and the entries of a session file.
 
 /**
  * The version of new session files, as a literal type.

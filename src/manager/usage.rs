@@ -59,9 +59,13 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };
     let made = {
         let state = state.borrow();
+        let listed = if options.largest > 0 { rows } else { 0 };
+        let mut starts = memory::collect((0..listed).map(|row| (span(&state, row, 0).0, row))).or_throw(js)?;
+        starts.sort_unstable();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
-            let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
-            copy_of_bytes(state.session.tree().id_of(row)).ok()
+            let at = starts.partition_point(|(start, _)| *start < entry.offset);
+            let (_, row) = starts.get(at).filter(|(start, _)| *start == entry.offset)?;
+            copy_of_bytes(state.session.tree().id_of(*row)).ok()
         };
         report(&sessions, Vec::new(), &calendar, &options, &id_of).or_throw(js).and_then(|report| to_js(js, &report))?
     };
