@@ -26,7 +26,7 @@ const QUICK = [
 	...below(["unit/contract/", "unit/lazy/", "unit/runtimes/", "stress/differential/operations.spec.ts"]),
 	...ofStores(["unit/conformance.spec.ts"]),
 ];
-/** Tests that kill, count, limit or watch processes, and tests with full disks: they run on one Node. */
+/** Tests that kill, count, limit or watch processes, tests with full disks, tests of sources: they run on one Node. */
 const LEFT_OUT = [
 	...below([
 		"slow/lists/long-lines.spec.ts",
@@ -39,6 +39,9 @@ const LEFT_OUT = [
 		"stress/leaks.spec.ts",
 		"stress/limits.spec.ts",
 		"stress/processes.spec.ts",
+		// The sources alone.
+		"unit/contract/hygiene.spec.ts",
+		"unit/contract/rooms.spec.ts",
 		// Node's own rules for paths of Windows.
 		"unit/contract/windows-paths.spec.ts",
 	]),
