@@ -9,7 +9,7 @@ import { UsageError } from "./errors.mjs";
  */
 export async function confirmed(question, { yes }) {
 	if (yes) return true;
-	if (!process.stdin.isTTY)
+	if (!process.stdin.isTTY || !process.stderr.isTTY)
 		throw new UsageError("Nothing was changed: there is no terminal to ask for confirmation. Add --yes");
 	const asked = createInterface({ input: process.stdin, output: process.stderr });
 	// Ctrl-C and the end of the input close the interface; both count as no.
@@ -18,5 +18,7 @@ export async function confirmed(question, { yes }) {
 		asked.question(`${question} [y/N] `, resolve);
 	});
 	asked.close();
-	return /^y(es)?$/i.test(String(answer).trim());
+	const isAgreed = /^y(es)?$/i.test(String(answer).trim());
+	if (!isAgreed) process.stderr.write("Nothing was changed\n");
+	return isAgreed;
 }

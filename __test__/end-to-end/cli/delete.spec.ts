@@ -365,7 +365,15 @@ describe("leaves alone", () => {
 		const path = old(at, "s-1");
 		expect(await run(at, ["delete", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("Add --yes") });
 		const asked = await runInTerminal(at, ["delete", "s-1"], { PATH: "/usr/bin:/bin" }, 100, "n\n");
-		expect(asked.out).toContain("Delete this session permanently? [y/N]");
+		expect(asked).toMatchObject({
+			code: 1,
+			out: expect.stringMatching(/Delete this session permanently\? \[y\/N\][\s\S]*Nothing was changed/),
+		});
+		expect(existsSync(path)).toBe(true);
+		// Regression: the command waited for an answer to a question that nobody saw.
+		const noTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stderr.isTTY=false" };
+		const unseen = await runInTerminal(at, ["delete", "s-1"], noTerminal, 100, "y\n");
+		expect(unseen).toMatchObject({ code: 2, out: expect.stringContaining("there is no terminal to ask") });
 		expect(existsSync(path)).toBe(true);
 	});
 });
