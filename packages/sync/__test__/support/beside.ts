@@ -1,7 +1,7 @@
 // A machine with a store, and the process beside pi without pi.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
@@ -41,12 +41,15 @@ export function machine(address?: string, more: Record<string, string> = {}) {
 			: [];
 	};
 	/** Begins as pi's extension does when a session is opened. */
-	const open = (session: string, env: NodeJS.ProcessEnv = {}) =>
-		besidePi(
+	const open = (session: string, env: NodeJS.ProcessEnv = {}) => {
+		const file = fileOf(session);
+		const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+		return besidePi(
 			{ ...at.env, ...env },
-			{ session, file: fileOf(session), cwd: work, dir, isShared: false, agentDir: agent },
-			markOpen(join(agent, "session-stores"), fileOf(session)),
+			{ session, file, cwd: work, dir, isShared: false, agentDir: agent, size },
+			markOpen(join(agent, "session-stores"), file),
 		);
+	};
 	const at = { path, agent, work, dir, env, fileOf, put, here, pending, open };
 	return at;
 }

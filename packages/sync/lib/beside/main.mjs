@@ -53,8 +53,9 @@ const FINAL = new Set(["deleted", "held-back", "invalid"]);
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
 /**
- * @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string }} Open what
- * pi has open, and where its sessions are
+ * @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string, size: number
+ * }} Open what pi has open, and where its sessions are. `size`: the size of the file when pi opened it, because pi may
+ * write before this process has started
  */
 
 /** Synchronises the project of the session that pi has open. */
@@ -73,7 +74,7 @@ class OpenSessionSync {
 	#sync;
 	/** The size of the file at the last push. */
 	#pushedSize = -1;
-	/** The size of the file when this process started, and then at the last push without an error. */
+	/** The size of the file when pi opened it, and then at the last push without an error. */
 	#storedSize;
 	/** The revisions of the stored sessions that were looked at. @type {Set<string>} */
 	#seen = new Set();
@@ -88,7 +89,7 @@ class OpenSessionSync {
 		this.#rules = settings.pushRules(open.agentDir);
 		this.#pending = new Pending(this.#notesDir, address);
 		this.#errors = new LastErrors(this.#notesDir, address);
-		this.#storedSize = sizeOf(open.file);
+		this.#storedSize = open.size;
 	}
 
 	async begin() {
@@ -180,7 +181,8 @@ class OpenSessionSync {
 			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
 			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
 			if (isFinal(result)) this.#pending.remove(one.file);
-			// After the other errors the next start of pi tries again, and `pi-sync status` shows the session.
+			// Errors that may pass are repeated. The others need a user, to whom `pi-sync status` shows them: the next process
+			// beside pi tries once more.
 			else if (Object(result?.error).retryable) failures.push(/** @type {Error} */ (result?.error));
 		};
 		await inParallel(

@@ -1,4 +1,5 @@
 // Called when pi opens a session.
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { safeLine } from "../cli/terminal.mjs";
 import { BesidePi } from "./beside-pi.mjs";
@@ -29,7 +30,9 @@ export function begin(pi, ctx) {
 		// end before pi.
 		const unmark = markOpen(notesIn(agentDir), file);
 		// A default session directory of pi has a name made from the path of its working directory.
-		return new BesidePi({ session, file, cwd, dir, isShared: !/[\\/]--.*--$/.test(dir), agentDir }, unmark);
+		const isShared = !/[\\/]--.*--$/.test(dir);
+		const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+		return new BesidePi({ session, file, cwd, dir, isShared, agentDir, size }, unmark);
 	} catch (error) {
 		tell(ctx, `pi-sync: no store is used: ${safeLine(error instanceof Error ? error.message : error)}`);
 		return undefined;
