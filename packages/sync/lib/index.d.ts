@@ -414,10 +414,10 @@ export class SessionSync {
 		what: RedactInput,
 	): Promise<RedactReport & { stored: RedactReport["lines"]; error?: Error }>;
 	/**
-	 * Stores the lines of the files of this machine: of the project, of one session, or of sessions from `local`, but not
-	 * of private sessions. A failure is in the result of its session. If the session was deleted from the store, its code
-	 * is `deleted`, and later pushes that do not name the session are no failures. A push from `local` always fails
-	 * then, and the next other push still reports it.
+	 * Stores the lines of the files of this machine: of the project, of one session, or of the sessions in `local`. It
+	 * skips private sessions. A failure is in the result of its session. If the session was deleted from the store, the
+	 * failure has the code `deleted`. Only the first push of the project reports this, but each push that names the
+	 * session, or has it in `local`, does.
 	 */
 	push(options?: {
 		session?: string;

@@ -100,7 +100,7 @@ testWith("links")("locks may be on another drive, behind a link", async () => {
 	expect([error.code, error.message]).toEqual([
 		"failed",
 		expect.stringMatching(
-			/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory a link/,
+			/^Cannot lock .*-session-\d+: ENOLCK: .* \(if files there cannot be locked, make the directory session-stores\/locks a link/,
 		),
 	]);
 	expect(error.message).toContain(join(locks, "locks"));

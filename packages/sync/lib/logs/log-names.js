@@ -47,8 +47,8 @@ const marksIn = (objects) =>
 	});
 
 /**
- * The path of the mark that names the project of a moved folder, by folder. If a move was interrupted, there are
- * several, and the oldest one counts, so that the move can be repeated. Every host chooses the same one.
+ * For each moved folder: the path of the mark that names its project. An interrupted move leaves two marks. Then the
+ * older one counts, on every host, so that the sessions still have the name from which the move can be repeated.
  * @param {ObjectInfo[]} objects
  */
 const newNamesIn = (objects) =>

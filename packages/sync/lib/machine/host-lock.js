@@ -23,7 +23,9 @@ const LONGEST_WAIT_MS = 120_000;
  * error now and then: the processes would use different directories, and not exclude each other.
  */
 const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-const LINK_HINT = " (if files there cannot be locked, make the directory a link to a local directory: docs/stores.md)";
+const LINK_HINT =
+	" (if files there cannot be locked, make the directory session-stores/locks a link to a local directory: " +
+	"docs/stores.md)";
 
 /**
  * Locks by name, within a scope.

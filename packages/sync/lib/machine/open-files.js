@@ -19,8 +19,8 @@ const folderIn = (notesDir) => join(notesDir, "locks", "open");
 const keyOf = (file) => createHash("sha256").update(fileOnDisk(file)).digest("hex").slice(0, 16);
 
 /**
- * The open files of this process, by key, each with the number of its marks, the number of marks whose pi reloads its
- * extensions, and the function that ends its lock.
+ * The files that this process has marked as open, by key. `count` is the number of marks that were not ended,
+ * `reloading` the number of marks whose pi now reloads its extensions. `release` ends the lock.
  * @type {Map<string, { count: number, reloading: number, release: () => void }>}
  */
 const open = new Map();
@@ -55,14 +55,15 @@ function lockNew(notesDir, key) {
 	for (;;) {
 		const path = join(folderIn(notesDir), `${key}.${randomUUID()}`);
 		const release = tryLock(() => path);
-		// Another process may just ask whether it is locked.
+		// The name is new in each try. So only a process that asks at this moment whether the file is locked can have it.
 		if (!release) continue;
 		return () => removeLock(path, release);
 	}
 }
 
 /**
- * Removes the file of a lock before the lock ends, so that no pi locks a removed file.
+ * Removes the file of a lock, and then ends the lock. In the other order another process could lock the file before it
+ * is removed, and its lock would have no name.
  * @param {string} path
  * @param {() => void} release
  */
@@ -70,7 +71,7 @@ function removeLock(path, release) {
 	try {
 		remove(path);
 	} catch {
-		// The file stays, and nobody has locked it.
+		// The file stays. Without a lock it marks nothing.
 	} finally {
 		release();
 	}
