@@ -1,10 +1,11 @@
 // Compares the rules in the settings of a store with a folder that was moved. A rule names a directory and applies to
-// everything below it, so it does not follow the folder.
-import { dirname, isAbsolute, join } from "node:path";
+// everything below it, so it does not follow the folder. pi-session-sync decides by the same rules
+// (packages/sync/lib/machine/settings.js); a test in its push-rules.spec.ts compares both.
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { expandHome } from "../shared/paths.mjs";
 import { readSmall } from "../shared/read-small.mjs";
 import { placeIn } from "../shared/repository.mjs";
-import { pathOf, sessionsRoot, withoutLinks } from "../shared/session-dir.mjs";
+import { sessionsRoot, withoutLinks } from "../shared/session-dir.mjs";
 
 /** @typedef {import("./move.mjs").Renamed} Renamed */
 /**
@@ -21,19 +22,25 @@ export function lostRules(renamed) {
 	const file = join(dirname(sessionsRoot()), "session-store.json");
 	try {
 		const { private: hidden, projects } = { ...JSON.parse(readSmall(file).toString()) };
-		const names = Object.entries({ ...projects });
+		const names = Object.entries({ ...projects }).filter(([dir]) => isDirectory(dir));
 		const lostNames = names.filter(([dir, name]) => {
 			const ofProject = names.filter(([, other]) => other === name).map(([one]) => one);
 			return lost(ofProject, renamed).includes(dir);
 		});
 		// Other entries are ids of sessions, which stay.
-		const dirs = [hidden ?? []].flat().filter((dir) => typeof dir === "string" && isAbsolute(expandHome(dir)));
-		return { file, hidden: lost(dirs, renamed), named: lostNames.map(([dir]) => dir) };
+		return {
+			file,
+			hidden: lost([hidden ?? []].flat().filter(isDirectory), renamed),
+			named: lostNames.map(([dir]) => dir),
+		};
 	} catch (error) {
 		const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
 		return { file, hidden: [], named: [], ...(code === "ENOENT" ? {} : { error: message }) };
 	}
 }
+
+/** Whether an entry names a directory. @param {unknown} entry @returns {entry is string} */
+const isDirectory = (entry) => typeof entry === "string" && isAbsolute(expandHome(entry));
 
 /**
  * @param {string[]} dirs
@@ -57,4 +64,7 @@ const placeOf = (folder, path) =>
 		.find((place) => place !== undefined);
 
 /** @param {string} path */
-const spellings = (path) => [pathOf(path), withoutLinks(pathOf(path))];
+function spellings(path) {
+	const written = resolve(expandHome(path));
+	return [written, withoutLinks(written)];
+}

@@ -14,14 +14,16 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { SessionManager } from "pi-session-native";
-import { expect, test } from "vitest";
+import { basename, join } from "node:path";
+import { SessionManager, setAgentDir } from "pi-session-native";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { root } from "../../../../__test__/support/scratch.js";
 import { dirName, testWith } from "../../../../__test__/support/windows.js";
 import { loadAll, SessionSync } from "../../lib/index.js";
 import { emptyDirectory, entry, header, ids, library, SESSION, said, writeSettings } from "../support/lines.js";
 import { text, world } from "../support/machines.js";
 
+const { lostRules } = await import(join(root, "lib/cli/store-rules.mjs"));
 const { FilePush } = createRequire(library)("./sync/push.js");
 const { pushRules, projectIn, readSettings, setPrivate } = createRequire(import.meta.url)(
 	"../../lib/machine/settings.js",
@@ -399,4 +401,83 @@ test("settings name the project of a directory without a remote", async () => {
 		`host:${other}`,
 	]);
 	expect((await projectIn(app, "host", agent, "set")).project).toBe("set");
+});
+
+// `pi-sessions move` is in another package, and reads the same settings to tell which rules a renamed folder loses.
+testWith("links")("pi-sessions move reads rules as a push does", async () => {
+	const home = emptyDirectory();
+	const [from, to, agent] = [join(home, "from"), join(home, "to"), join(home, "agent")];
+	vi.stubEnv("HOME", home);
+	// Without git, which would look for remotes.
+	vi.stubEnv("PATH", "");
+	setAgentDir(agent);
+	onTestFinished(() => {
+		setAgentDir(undefined);
+		vi.unstubAllEnvs();
+	});
+	for (const dir of [join(from, "sub/deep"), agent, join(home, "From"), join(home, "..from")])
+		mkdirSync(dir, { recursive: true });
+	for (const [name, target] of [
+		["folder", from],
+		["inner", "from/sub"],
+		["above", "."],
+		["future", to],
+		["twice", "inner"],
+		["circle", "circle"],
+	] as const)
+		symlinkSync(target, join(home, name));
+	const rules = [
+		...[from, `${from}/`, `${from}//sub/../sub/`, join(from, "sub/deep"), `${home}/../${basename(home)}/from`, "/"],
+		...["~", "~/", "~/from", "~/from/", "~/from/sub/deep/deeper", "~/From", "~/fro", "~/from*", "~/*", "~/..from"],
+		...["~/folder", "~/folder/sub", "~/inner", "~/inner/deep", "~/above", "~/above/from/", "~/twice", "~/circle"],
+		...["~/to", "~/to/sub", "~/future", "~/elsewhere", `${home}\\from`, "~/from\\sub", SESSION, "id:from", "id:/from"],
+	];
+	const invalid = [
+		"",
+		"*",
+		"from",
+		"./from",
+		"../from",
+		"~me/from",
+		"C:\\from",
+		"\\from",
+		`file://${from}`,
+		5,
+		null,
+		{},
+	];
+	const others = ["~/to/sub", "~/future", "~/elsewhere"];
+	const lists = [...rules.map((rule) => [rule]), ...rules.flatMap((rule) => others.map((other) => [rule, other]))];
+	const places = ["", "sub", "sub/deep", "sub/deep/deeper"];
+	const arePrivate = (list: unknown[], folder: string): boolean[] => {
+		const { isPrivate } = pushRules(settingsOf({ private: list }, agent));
+		return places.map((place) => isPrivate({ session: "s", cwd: join(folder, place) }));
+	};
+	const isNamed = async (rule: string, folder: string): Promise<boolean> =>
+		(
+			await projectIn(join(folder, "sub/deep/deeper"), "host", settingsOf({ projects: { [rule]: "shop" } }, agent), "")
+		).project.startsWith("shop");
+	const directories = rules.filter((rule) => /^[~/]/.test(rule));
+	const [before, namedBefore] = [lists.map((list) => arePrivate(list, from)), new Set<string>()];
+	for (const rule of directories) if (await isNamed(rule, from)) namedBefore.add(rule);
+	renameSync(from, to);
+	for (const [at, list] of lists.entries()) {
+		const after = arePrivate(list, to);
+		const { hidden, error } = lostRules({ from, to });
+		const isLost = before[at]?.some((isPrivate, place) => isPrivate && !after[place]);
+		expect([hidden.length > 0, error], list.join()).toEqual([isLost, undefined]);
+	}
+	for (const rule of directories) {
+		const isNamedAfter = await isNamed(rule, to);
+		const isLost = namedBefore.has(rule) && !isNamedAfter;
+		expect(lostRules({ from, to }).named, rule).toEqual(isLost ? [rule] : []);
+	}
+	// Nothing at all is pushed with these entries.
+	for (const entry of invalid) {
+		expect(() => arePrivate([entry], from), String(entry)).toThrow(/setting private must be/);
+		expect(lostRules({ from, to }).hidden).toEqual([]);
+		if (typeof entry !== "string") continue;
+		await expect(isNamed(entry, from), entry).rejects.toThrow(/setting projects must be/);
+		expect(lostRules({ from, to }).named).toEqual([]);
+	}
 });
