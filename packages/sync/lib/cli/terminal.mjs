@@ -45,7 +45,8 @@ export function clip(value, length) {
 }
 
 /**
- * The ids of hosts on one line. Ids of cloud machines often differ only at their end, so a long one loses its middle.
+ * The ids of hosts on one line. Ids of cloud machines often differ only at their end, so a long one loses its middle,
+ * unless two ids then look alike.
  * @param {string[]} hosts
  */
 export function shownHosts(hosts) {
@@ -53,7 +54,9 @@ export function shownHosts(hosts) {
 	if (all.length <= 60) return all;
 	const short = (/** @type {string} */ host) => (host.length > 29 ? `${host.slice(0, 12)}…${host.slice(-16)}` : host);
 	const more = hosts.length > 2 ? ` and ${hosts.length - 2} more` : "";
-	return `${safeLine(hosts.slice(0, 2).map(short).join(", "))}${more}`;
+	const named = hosts.slice(0, 2);
+	const isClear = new Set(named.map(short)).size === named.length;
+	return `${safeLine((isClear ? named.map(short) : named).join(", "))}${more}`;
 }
 
 /** @param {string} output */
