@@ -53,9 +53,9 @@ const FINAL = new Set(["deleted", "held-back", "invalid"]);
 
 /** @typedef {import("../machine/pending.js").PendingSession} PendingSession */
 /**
- * @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string, size: number
- * }} Open what pi has open, and where its sessions are. `size`: the size of the file when pi opened it, because pi may
- * write before this process has started
+ * @typedef {{ session: string, file: string, cwd: string, dir: string, isShared: boolean, agentDir: string, size:
+ * number }} Open what pi has open, and where its sessions are. `size`: the size of the file when pi opened it, because
+ * pi may write before this process has started
  */
 
 /** Synchronises the project of the session that pi has open. */
@@ -181,8 +181,8 @@ class OpenSessionSync {
 			if (!(await unlessAbsent(promises.stat(dirname(one.file))))) return;
 			const [result] = await (await this.#syncOf(one)).push({ local: [one] });
 			if (isFinal(result)) this.#pending.remove(one.file);
-			// Errors that may pass are repeated. The others need a user, to whom `pi-sync status` shows them: the next process
-			// beside pi tries once more.
+			// A push is repeated after an error that may pass. Other errors need a user, to whom `pi-sync status` shows them:
+			// then each later process beside pi tries once.
 			else if (Object(result?.error).retryable) failures.push(/** @type {Error} */ (result?.error));
 		};
 		await inParallel(
