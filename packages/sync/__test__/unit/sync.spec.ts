@@ -138,6 +138,16 @@ test("a line stored during a pull gets its place", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
+/** A function that waits until it was called so many times. */
+function meetingOf(count: number): () => Promise<void> {
+	let [calls, meet] = [0, (): void => {}];
+	const met = new Promise<void>((resolve) => (meet = resolve));
+	return () => {
+		if (++calls === count) meet();
+		return met;
+	};
+}
+
 // Sixteen were loaded at once, each with all of its lines in memory, more than once.
 test("at most two large sessions are loaded at once", async () => {
 	const { machine } = world();
@@ -151,10 +161,12 @@ test("at most two large sessions are loaded at once", async () => {
 	const load = b.store.load.bind(b.store);
 	const loading = { large: 0, small: 0 };
 	const most = { large: 0, small: 0 };
+	// The first loads wait until so many run at once.
+	const meeting = { large: meetingOf(2), small: meetingOf(3) };
 	vi.spyOn(b.store, "load").mockImplementation(async (session, ...args) => {
 		const size = large.has(session) ? "large" : "small";
 		most[size] = Math.max(most[size], ++loading[size]);
-		await new Promise(setImmediate);
+		await meeting[size]();
 		const page = await load(session, ...args);
 		loading[size]--;
 		return page;
