@@ -139,13 +139,10 @@ function timeoutIn(url) {
 /** The limit of timers: about 24 days. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
-/** @param {unknown} timeout @returns {timeout is number} */
-const isTimeout = (timeout) =>
-	typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT;
-
 /** @param {unknown} timeout */
 function checkTimeout(timeout) {
-	if (isTimeout(timeout)) return timeout;
+	if (typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT)
+		return timeout;
 	throw invalid(`The timeout of a store must be a whole number of milliseconds, 1 to ${LONGEST_TIMEOUT}`);
 }
 

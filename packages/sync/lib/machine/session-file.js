@@ -83,9 +83,9 @@ async function tailAt(file, offset) {
 }
 
 /**
- * Reads the whole lines after an offset: a megabyte, or one line. `rest` is what was read after them: a line without an
- * end is still being written. `hasMore` says whether the file has more after what was read. A line that is too long to
- * be an entry, such as zeros after a power failure, is not among the lines: `tooLong` is its length.
+ * Reads the whole lines after an offset: a megabyte, or one line. A line without an end is left out, because it is
+ * still being written. `hasMore` says whether the file has more after what was read. A line that is too long to be an
+ * entry, such as zeros after a power failure, is not among the lines: `tooLong` is its length.
  * @param {FileHandle} file
  * @param {number} offset
  */
@@ -97,10 +97,10 @@ async function readLines(file, offset) {
 		if (end === 0 && length < there) {
 			if (length < LONGEST_LINE) continue;
 			const bytes = await lineLength(file, offset);
-			return { lines: [], bytes, rest: Buffer.alloc(0), hasMore: bytes > 0, tooLong: bytes };
+			return { lines: [], bytes, hasMore: bytes > 0, tooLong: bytes };
 		}
 		const lines = splitLines(read, 0, end);
-		return { lines, bytes: end, rest: read.subarray(end), hasMore: length < there, tooLong: 0 };
+		return { lines, bytes: end, hasMore: length < there, tooLong: 0 };
 	}
 }
 

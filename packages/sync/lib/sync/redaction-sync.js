@@ -91,8 +91,8 @@ class RedactionSync {
 	}
 
 	/**
-	 * Applies redactions to every session file of this machine, because forks contain copies of entries. Returns for each
-	 * session the number of redacted lines, or the error.
+	 * Applies redactions to every session file of this machine, because forks contain copies of entries. Puts the number
+	 * of redacted lines of each session, or the error, into the results.
 	 * @param {FetchedRedactions} fetched
 	 */
 	async apply({ changed, redactions, results }) {
@@ -120,7 +120,6 @@ class RedactionSync {
 			// The next pull need not apply them again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
-		return results;
 	}
 
 	/**
