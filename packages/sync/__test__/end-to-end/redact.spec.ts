@@ -48,6 +48,18 @@ test("a text leaves the session, its backups and copies", async () => {
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 
+// Regression: the second run redacted the backup, and did not name it.
+test("a repeated redaction names backups", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	writeFileSync(`${file}.bak`, readFileSync(file));
+	const manager = SessionManager.open(file, { lock: "exclusive" });
+	expect((await run(laptop, ["redact", ID, "--text", "hunter2"])).code).toBe(1);
+	manager.close();
+	expect(await good(laptop, ["redact", ID, "--text", "hunter2"])).toContain(": 1 line here, 1 backup\n");
+	expect(readFileSync(`${file}.bak`, "utf8")).not.toContain("hunter2");
+});
+
 // Regression: the exit code was 0, and the second run said that the text was gone.
 test("each run fails while the catalog cannot be cleaned", async () => {
 	await tellsOfTheCatalog(command);

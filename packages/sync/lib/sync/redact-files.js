@@ -40,7 +40,8 @@ async function redactFile(file, what, { redactionFile, call = callHere }) {
 		const done = await call("redact", file, what);
 		// The same may happen while the file is changed.
 		await redactionFile.add(entriesAmong(done.lines));
-		return { ...done, lines: [...left, ...done.lines] };
+		const backups = [...new Set([...left.backups, ...done.backups])];
+		return { ...done, lines: [...left.lines, ...done.lines], backups };
 	});
 }
 
@@ -52,17 +53,17 @@ const entriesAmong = (lines) => lines.filter(({ id }) => id !== null);
  * @param {string} file
  * @param {RedactionFile} redactionFile
  * @param {import("../machine/local-sessions").CallManager} [call]
- * @returns {Promise<RedactedLines>}
+ * @returns {Promise<Pick<import("pi-session-native").RedactReport, "lines" | "backups">>}
  */
 async function finishInterrupted(file, redactionFile, call = callHere) {
 	const kept = redactionFile.all();
-	if (kept.length === 0) return [];
+	if (kept.length === 0) return { lines: [], backups: [] };
 	// The store is redacted also if the file is missing.
 	const planned = await unlessAbsent(callHere("redact", file, { lines: kept, dryRun: true }));
-	if (!planned || planned.lines.length === 0) return [];
+	if (!planned || planned.lines.length === 0) return { lines: [], backups: [] };
 	const { lines } = planned;
 	await redactionFile.add(entriesAmong(lines));
-	return (await call("redact", file, { lines })).lines;
+	return call("redact", file, { lines });
 }
 
 /**
