@@ -78,12 +78,19 @@ async function writeWhole(path, pieces, force) {
 async function claim(draft, path) {
 	try {
 		linkSync(draft, path);
-		rmSync(draft);
-		return;
 	} catch (error) {
 		if (isThere(error)) throw alreadyThere(path);
+		return await claimWithoutLinks(draft, path);
 	}
-	// A file system without links: we create the path, and replace it.
+	rmSync(draft, { force: true });
+}
+
+/**
+ * Creates the path first, and then replaces it.
+ * @param {string} draft
+ * @param {string} path
+ */
+async function claimWithoutLinks(draft, path) {
 	try {
 		closeSync(openSync(path, "wx", 0o600));
 	} catch (error) {

@@ -1,6 +1,6 @@
 // Files that are replaced. Windows refuses this while another program has one of the two open.
 import fs, { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -16,6 +16,7 @@ const { writeText } = await moduleOf("cli/files.mjs");
 
 afterEach(() => {
 	vi.restoreAllMocks();
+	syncBuiltinESMExports();
 });
 
 const isOn = (platform: NodeJS.Platform) => vi.spyOn(process, "platform", "get").mockReturnValue(platform);
@@ -109,7 +110,26 @@ describe("what is refused twice is written all the same", () => {
 	test.each([false, true])("a file that the command writes, with force: %s", async (force) => {
 		const path = join(scratch(), "out");
 		if (force) writeFileSync(path, "old");
+		// A file system without links.
+		vi.spyOn(fs, "linkSync").mockImplementation(() => {
+			throw failure("EPERM");
+		});
+		syncBuiltinESMExports();
 		await writeText(path, ["new"], { force, source: join(scratch(), "session.jsonl") });
 		expect([readFileSync(path, "utf8"), calls()]).toEqual(["new", 3]);
 	});
+});
+
+// Regression: the file existed first, empty, and stayed so if the command was killed.
+test("a new file gets its name when it is complete", async () => {
+	const path = join(scratch(), "out");
+	const { linkSync } = fs;
+	const seen: boolean[] = [];
+	vi.spyOn(fs, "linkSync").mockImplementation((from, to) => {
+		seen.push(fs.existsSync(path), readFileSync(from, "utf8") === "new");
+		linkSync(from, to);
+	});
+	syncBuiltinESMExports();
+	await writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
+	expect([seen, readFileSync(path, "utf8"), fs.readdirSync(join(path, ".."))]).toEqual([[false, true], "new", ["out"]]);
 });
