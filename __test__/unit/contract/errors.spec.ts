@@ -107,3 +107,14 @@ test("the codes are those of the declarations", () => {
 	expect(declared.length).toBeGreaterThan(5);
 	expect(declared.sort()).toEqual(named.sort());
 });
+
+// Regression: the error named a lock file.
+test("a session directory that is a file", () => {
+	const dir = join(scratch(), "file");
+	writeFileSync(dir, "");
+	const manager = SessionManager.create("/project", dir);
+	expect(told(() => manager.appendMessage(user("one")))).toEqual({
+		code: "ENOTDIR",
+		path: expect.stringMatching(/\.jsonl$/),
+	});
+});

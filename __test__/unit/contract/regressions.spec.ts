@@ -81,13 +81,14 @@ testWith("limits")("entries of others have objects after a failed append", () =>
 		const manager = SessionManager.open(file);
 		manager.getEntries();
 		require("node:fs").appendFileSync(file, JSON.stringify({ type: "custom", id: "foreign", parentId: "a" }) + "\\n");
-		let message = "";
-		try { manager.appendCustomEntry("x", "y".repeat(30e6)) } catch (error) { message = error.message }
+		let [message, code] = [];
+		try { manager.appendCustomEntry("x", "y".repeat(30e6)) } catch (error) { ({ message, code } = error) }
 		manager.branch("foreign");
-		console.log(JSON.stringify([message.includes(file), manager.getEntries().map((e) => e.id), manager.getEntry("foreign").id,
+		console.log(JSON.stringify([message.includes(file), code, manager.getEntries().map((e) => e.id), manager.getEntry("foreign").id,
 			manager.getChildren("a").length, manager.getTree().length, manager.buildContextEntries().length]));`;
 	const seen = JSON.parse(inChild(script, { args: [file], shell: "trap '' XFSZ; ulimit -f 20000" }));
-	expect(seen).toEqual([true, ["a", "foreign"], "foreign", 1, 1, 2]);
+	// Regression: the limit of the size of files was ENOSPC.
+	expect(seen).toEqual([true, "EFBIG", ["a", "foreign"], "foreign", 1, 1, 2]);
 	expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
 	expect(linesOf(file)).toHaveLength(3);
 });

@@ -23,7 +23,7 @@ use self::windows as system;
 #[cfg(unix)]
 pub(crate) use self::system::lacks_sync;
 use self::system::{as_missing, read_in, stat_at, stat_of, write_in};
-pub(crate) use self::system::{copy_xattrs, set_like};
+pub(crate) use self::system::{copy_xattrs, error_of_part, set_like};
 #[cfg(windows)]
 pub(crate) use self::system::{OPENS_DIRS, OPENS_LINKS};
 

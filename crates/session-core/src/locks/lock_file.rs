@@ -117,7 +117,7 @@ pub fn held(session: &str) -> Result<Option<Holder>> {
 /// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it. Fails with an
 /// error that names the process if it keeps the lock. A lock file that cannot be read or locked counts as unlocked.
 pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
-    use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    use io::ErrorKind::{InvalidFilename, NotADirectory, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let path = path_of(session);
     let mut holder = None;
     for tries in 0..TRIES {
@@ -125,6 +125,8 @@ pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
             Ok(None) => return Ok(tries > 0),
             Ok(Some(holder)) => holder,
             Err(error) => match error.kind() {
+                // Whoever opens the session file reports it.
+                NotADirectory => return Ok(tries > 0),
                 InvalidFilename | PermissionDenied | ReadOnlyFilesystem | Unsupported => return Ok(tries > 0),
                 _ => return Err(Error::io("lock", &path.to_string_lossy(), error)),
             },

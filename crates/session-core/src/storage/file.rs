@@ -196,9 +196,9 @@ impl FileStorage {
         })?;
         if size < bytes.len() {
             let _ = self.roll_back(file, end - size as u64, [written, b""]);
-            // The disk is full, or the file has reached a limit. Writing the rest would show which, but at a limit on
-            // the size of files the process would get a signal (SIGXFSZ) that ends it.
-            return Err(Error::io("write", &self.path, io::ErrorKind::StorageFull.into()));
+            // Writing the rest would show the reason, but at a limit on the size of files the process would get a signal
+            // (SIGXFSZ) that ends it.
+            return Err(Error::io("write", &self.path, fs::error_of_part(end)));
         }
         Ok(end - size as u64)
     }

@@ -51,6 +51,11 @@ pub(crate) fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     file.seek_write(bytes, offset)
 }
 
+/// The error of a write that wrote only a part.
+pub(crate) fn error_of_part(_end: u64) -> io::Error {
+    io::ErrorKind::StorageFull.into()
+}
+
 /// Makes a file read-only if another is.
 pub(crate) fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
     inject(FsCall::Attributes)?;
