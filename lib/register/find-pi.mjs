@@ -7,8 +7,9 @@ import { homedir, constants as system } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readSmall } from "../shared/read-small.mjs";
-import { manifestOf, PACKAGE_VARIABLE, print, Unfit, upwards } from "./package.mjs";
+import { folderAround, manifestOf, PACKAGE_VARIABLE, print, Unfit, upwards } from "./package.mjs";
 
+/** @typedef {import("./package.mjs").Pi} Pi */
 /** @typedef {import("./package.mjs").Settings} Settings */
 
 /** The largest script that is read, in bytes: it may be a bundle of pi. */
@@ -163,10 +164,14 @@ function isOfWorkingDirectory(path) {
  */
 const isUsersOwn = (dir) => isAbsolute(dir) && ![dir, realOr(dir)].some(isOfWorkingDirectory);
 
-/** The files with these names in the user's own directories of the path, in its order. @param {string[]} names */
-function commandsOnPath(names) {
+/**
+ * The files with these names in directories of the path, in its order.
+ * @param {string[]} names
+ * @param {(dir: string) => boolean} [isSearched]
+ */
+function commandsOnPath(names, isSearched = isUsersOwn) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
-	const folders = (process.env.PATH ?? "").split(delimiter).filter(isUsersOwn);
+	const folders = (process.env.PATH ?? "").split(delimiter).filter(isSearched);
 	const paths = folders.flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);
 }
@@ -198,8 +203,8 @@ function* candidates(name) {
 	for (const command of commandsOnPath(commandNames(name))) {
 		const real = realpathSync(command);
 		if (isBinary(real)) continue;
-		const around = real.replaceAll("\\", "/").lastIndexOf(`/${name}/`);
-		if (around >= 0) yield real.slice(0, around + 1 + name.length);
+		const around = folderAround(real);
+		if (around) yield around;
 		const launched = fromLauncher(real, name);
 		if (launched) yield launched;
 		for (const modules of ["node_modules", "../lib/node_modules"]) yield join(dirname(command), modules, name);
@@ -230,22 +235,30 @@ export function findPi(packages, settings) {
 	}
 	// If the variable names a package, only that is searched.
 	const names = settings.named.length > 0 ? settings.named : settings.names;
+	/** @type {string | undefined} */
+	let refused;
 	for (const name of names) {
 		for (const folder of candidates(name)) {
-			if (!existsSync(join(folder, "package.json"))) continue;
+			if (manifestOf(folder)?.name !== name) continue;
 			const real = realpathSync(folder);
-			if ([folder, real].some(isOfWorkingDirectory)) continue;
-			const pi = packages.in(real);
-			if (pi?.name === name) return pi;
+			if ([folder, real].some(isOfWorkingDirectory)) refused ??= folder;
+			else return /** @type {Pi} */ (packages.in(real));
 		}
 	}
-	const binary = commandsOnPath(names.flatMap(commandNames)).find((path) => {
+	const commands = names.flatMap(commandNames);
+	const binary = commandsOnPath(commands).find((path) => {
 		const real = realpathSync(path);
 		return isBinary(real) && !isOfWorkingDirectory(real);
 	});
 	if (binary) return startBinary(binary);
+	const [command] = commandsOnPath(commands, () => true);
+	const isStrange = command && (!isUsersOwn(dirname(command)) || isOfWorkingDirectory(realOr(command)));
+	const strange = isStrange ? command : refused;
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
-			`or name its folder in ${PACKAGE_VARIABLE}. A pi that came with the working directory is not used`,
+			`or name its folder in ${PACKAGE_VARIABLE}. ` +
+			(command && !strange
+				? `${command} does not lead to a package of this name`
+				: `A pi that came with the working directory is not used${strange ? `: ${strange}` : ""}`),
 	);
 }

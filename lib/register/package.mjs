@@ -76,6 +76,13 @@ export function* upwards(path) {
 	}
 }
 
+/** The directory of the package that a file belongs to, or undefined. @param {string} path */
+export function folderAround(path) {
+	// A build directory may contain a manifest without a name, which only sets the type of its modules.
+	for (const dir of upwards(dirname(path))) if (manifestOf(dir)?.name !== undefined) return dir;
+	return undefined;
+}
+
 /** An installed pi. `dir` is its real directory. */
 export class Pi {
 	/** @param {string} dir @param {Manifest} manifest */
@@ -122,9 +129,8 @@ export class Packages {
 
 	/** The pi that a file belongs to, or undefined. @param {string} path */
 	around(path) {
-		// A build directory may contain a manifest without a name, which only sets the type of its modules.
-		for (const dir of upwards(dirname(path))) if (manifestOf(dir)?.name !== undefined) return this.in(dir);
-		return undefined;
+		const dir = folderAround(path);
+		return dir === undefined ? undefined : this.in(dir);
 	}
 
 	/** @param {string} dir */

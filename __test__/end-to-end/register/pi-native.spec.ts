@@ -89,6 +89,13 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, bare(commandOf(dir, join(cwd, "prefix/bin")))))).toBe(dir);
 	});
 
+	// Regression: only a folder with the name of the package was found, so a clone or an unpacked archive was not.
+	it("the pi of a folder with any name", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "opt/pi-1.6"), { files: { "dist/bundle/package.json": '{"type":"module"}' } });
+		expect(startedFrom(run(cwd, bare(commandOf(dir, join(cwd, "bin")))))).toBe(dir);
+	});
+
 	it("the pi that a launcher script starts", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "global/5")));
@@ -262,6 +269,30 @@ describe("pi-native starts nothing", () => {
 			rmSync(join(clone, mark));
 		}
 		expect(startedFrom(found())).toContain(clone);
+	});
+
+	// Regression: the message did not name the `pi` on the path.
+	it("and names the pi on the path, and the reason", () => {
+		const outer = scratch();
+		const [home, clone] = [join(outer, "user"), join(outer, "clone")];
+		for (const path of [home, join(clone, ".git")]) mkdirSync(path, { recursive: true });
+		const [bin, theirs, launchers] = ["bin", "theirs", "launchers"].map((name) => join(outer, name)) as [
+			string,
+			string,
+			string,
+		];
+		const found = (path: string) => run(clone, { ...bare(path), HOME: home });
+		commandOf(fakePi(join(outer, "tau"), { name: "@acme/tau" }), bin);
+		refused(found(bin), `${join(bin, "pi")} does not lead to a package of this name`);
+		commandOf(stranger(join(clone, "pi")), theirs);
+		const strange = "A pi that came with the working directory is not used: ";
+		refused(found(theirs), `${strange}${join(theirs, "pi")}\n`);
+		launcher(launchers, stranger(moduleDir(clone)));
+		refused(found(launchers), `${strange}${moduleDir(clone)}\n`);
+		refused(found(join(clone, "pi/dist/bundle")), `${strange.slice(0, -2)}\n`);
+		commandOf(join(clone, "pi"), join(clone, "bin"));
+		refused(found(join(clone, "bin")), `${strange}${join(clone, "bin/pi")}\n`);
+		refused(found("bin"), `${strange}bin/pi\n`);
 	});
 
 	it("if the set folder has no package or command", () => {
