@@ -6,6 +6,7 @@ import {
 	mkdirSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
@@ -308,6 +309,33 @@ test("no command waits for a drive that hangs", async () => {
 		out: expect.stringContaining("the one that is named did not answer"),
 	});
 	expect(readFileSync(file, "utf8")).not.toContain("hello");
+});
+
+// Regression: they reported that everything was stored, by the notes of this machine.
+test("dry pushes and status notice an emptied store", async () => {
+	const { store, laptop } = team();
+	const [other, secret, gone] = ["2", "3", "4"].map((end) => ID.replace(/1$/, end)) as [string, string, string];
+	for (const id of [ID, other, secret, gone]) put(laptop, id, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(laptop, ["delete", gone, "--yes"]);
+	await good(laptop, ["push"]);
+	writeSettings(laptop.agent, { private: [secret] });
+	const toStore = async (args: string[], env = {}) =>
+		JSON.parse(await good(laptop, [...args, "--json"], env)).sessions.map((one: { session: string }) => one.session);
+	const dryRuns = [["push"], ["push", "--all"], ["sync"]].map((args) => [...args, "--dry-run"]);
+	// Also under another name of its project.
+	for (const env of [{}, { PI_SYNC_PROJECT: "renamed" }]) {
+		for (const args of dryRuns.slice(0, 2)) expect(await toStore(args, env)).toEqual([]);
+		expect(await good(laptop, ["status"], env)).not.toContain("to be stored");
+	}
+	expect(await good(laptop, ["push", gone, "--dry-run"])).toContain("deleted from the store");
+	renameSync(store, `${store}-away`);
+	mkdirSync(store);
+	for (const args of dryRuns) expect(await toStore(args)).toEqual([ID, other, gone]);
+	expect(await toStore(["push", other, "--dry-run"])).toEqual([other]);
+	const shown = /3 sessions to be stored\n {4}0194aaaa\S+ {2}\d+ B: the store does not contain it any more/;
+	expect(await good(laptop, ["status", "--all"])).toMatch(shown);
+	expect(await toStore(["push"])).toEqual([ID, other, gone]);
 });
 
 // Regression: it reported a change, although no other machine had stored anything.

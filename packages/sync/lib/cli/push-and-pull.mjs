@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { PING } from "../base/calls.js";
 import { privateError } from "../base/errors.js";
 import local from "../machine/local-sessions.js";
+import sessionFile from "../machine/session-file.js";
 import { isToPull } from "../sync/sync.js";
 import { listedFor, storedSession } from "./delete-and-move.mjs";
 import { checkDirectory, isPath, localSession, sessionHere } from "./sessions.mjs";
@@ -103,11 +104,16 @@ async function pushed(connection, query, options) {
 			await local.localSessions(dir, (file, why) =>
 				writeWarning(`Not stored: ${safeLine(file)}: ${safeLine(why)}`, Boolean(options.json)),
 			);
+	// Of all projects, because a session may have been stored under another name of its project.
+	const list = options.dryRun ? await connection.store.list({ session }) : undefined;
+	const gone = new Set(list?.deleted.map((one) => one.session));
+	const listed = list && idsIn(list);
 	for (const sync of syncs) {
-		if (options.dryRun) {
+		if (listed) {
 			for (const one of await sync.local(session)) {
-				const lag = await sync.lagOf(one);
-				if (lag > 0) rows.push({ session: one.session, file: one.file, state: "pushed", bytes: lag });
+				const lag = await lagOf(sync, one, listed);
+				if (gone.has(one.session) && (lag > 0 || query !== undefined)) rows.push(deletedRow(one));
+				else if (lag > 0) rows.push({ session: one.session, file: one.file, state: "pushed", bytes: lag });
 			}
 			continue;
 		}
@@ -192,6 +198,24 @@ async function pulled(connection, query, options) {
 	}
 	return { rows };
 }
+
+/**
+ * The ids in a list, also of sessions that were deleted or cannot be read.
+ * @param {import("../index.js").SessionList} list
+ */
+export const idsIn = ({ sessions, deleted, problems }) =>
+	new Set([...sessions, ...deleted, ...problems].map(({ session }) => session));
+
+/**
+ * The number of bytes that a push would store of a session. If the store does not list it, nothing of it is stored,
+ * whatever the notes of this machine say: the store was created again.
+ * @param {SessionSync} sync
+ * @param {import("../machine/local-sessions.js").LocalSession} one
+ * @param {Set<string>} listed the ids in the store's list
+ * @returns {Promise<number>}
+ */
+export const lagOf = async (sync, one, listed) =>
+	listed.has(one.session) || sync.isPrivate(one) ? sync.lagOf(one) : sessionFile.lagOf(one.file, undefined);
 
 /** @param {{ session: string, file: string }} one @returns {Row} */
 const deletedRow = ({ session, file }) => ({ session, file, state: "deleted" });

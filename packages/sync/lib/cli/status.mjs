@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import parallel from "../base/in-parallel.js";
 import lastErrors from "../machine/last-errors.js";
 import { idInName } from "../machine/session-path.js";
-import { OPEN } from "./push-and-pull.mjs";
+import { idsIn, lagOf, OPEN } from "./push-and-pull.mjs";
 import { checkDirectory, everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, paint, safeLine, shownHosts, size, table, write, writeJson } from "./terminal.mjs";
@@ -44,8 +44,11 @@ export async function status(options) {
 		let errors = new lastErrors.LastErrors(notesDir, address).all();
 		try {
 			await checkAnswers(connection);
+			/** @type {Promise<Set<string>> | undefined} */
+			let all;
+			const listedAnywhere = () => (all ??= store.list().then(idsIn));
 			for (const sync of syncs)
-				projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors));
+				projects.push(await statusOf(sync, await store.list({ project: sync.project }), errors, listedAnywhere));
 			const files = new Set(errors.length > 0 ? everySessionFile(options).map(idInName) : []);
 			// Other errors are only hidden, because a session may be in a directory that this command does not know.
 			errors = errors.filter(({ session }) => session === undefined || isWanted(session, projects, files));
@@ -83,9 +86,10 @@ const isWanted = (session, projects, files) =>
  * @param {import("../index.js").SessionSync} sync
  * @param {import("../index.js").SessionList | undefined} list the stored sessions of its project; undefined if unknown
  * @param {import("../machine/last-errors.js").LastError[]} errors
+ * @param {() => Promise<Set<string>>} [listedAnywhere] returns the ids of all sessions that the store lists
  * @returns {Promise<Project>}
  */
-async function statusOf(sync, list, errors) {
+async function statusOf(sync, list, errors, listedAnywhere) {
 	const { items, deleted } = list ? await sync.compare({ list }) : { items: [], deleted: [] };
 	const gone = new Set(deleted.map(({ session }) => session));
 	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) =>
@@ -93,15 +97,21 @@ async function statusOf(sync, list, errors) {
 	const local = await sync.local();
 	const here = local.filter(({ session }) => !gone.has(session));
 	const secret = local.filter((one) => sync.isPrivate(one));
+	let listed = list && idsIn(list);
+	// A session that was stored under another name of its project is not in the list of this project.
+	if (here.some(({ session }) => sync.isNoted(session) && listed?.has(session) === false))
+		listed = await listedAnywhere?.();
 	const toPush = await parallel.inParallel(here, async (one) => {
-		const bytes = await sync.lagOf(one);
+		const bytes = await (listed ? lagOf(sync, one, listed) : sync.lagOf(one));
 		// If a redaction, or another program, has replaced the file, all of it may be stored.
 		const isCompared = bytes < (statSync(one.file, { throwIfNoEntry: false })?.size ?? 0);
 		const otherwise = !sync.isNoted(one.session)
 			? "never pushed"
-			: isCompared
-				? "not stored yet"
-				: "the next push compares it with the store";
+			: listed?.has(one.session) === false
+				? "the store does not contain it any more"
+				: isCompared
+					? "not stored yet"
+					: "the next push compares it with the store";
 		return { session: one.session, file: one.file, bytes, why: why(one.session, otherwise) };
 	});
 	const toPull = await sync.behind(items);
