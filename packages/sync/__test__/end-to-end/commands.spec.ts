@@ -248,6 +248,22 @@ test("a named pull runs git for one directory only", async () => {
 	expect((await run(at, ["pull", "--all"])).err).toContain("/nowhere/x has no git remote");
 });
 
+// Regression: the sessions of every directory were stored as sessions of that project.
+test("PI_SYNC_PROJECT names the working directory's project alone", async () => {
+	const { laptop } = team();
+	const elsewhere = join(laptop.cwd, "../elsewhere");
+	mkdirSync(elsewhere);
+	put(laptop, "s-1", [message("a", null, user("hello"))]);
+	put(laptop, "s-2", [message("b", null, user("hello"))], { cwd: elsewhere });
+	expect((await run(laptop, ["push", "--all"])).err).toContain(`${elsewhere} has no git remote`);
+	const status = JSON.parse(await good(laptop, ["status", "--all", "--sessions", "--json"]));
+	const projects = status.sessions.map(({ session, project }: { session: string; project: string }) => [
+		session,
+		project,
+	]);
+	expect(Object.fromEntries(projects)).toEqual({ "s-1": "shop", "s-2": `laptop:${elsewhere}` });
+});
+
 test("a named unreadable session is reported as unreadable", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);

@@ -119,6 +119,7 @@ test("the command and pulls redact sessions of subagents", async () => {
 		message("c", "b", user("hunter2, which the subagent was told")),
 	];
 	const path = put(laptop, ID, [secret]);
+	writeSettings(laptop.agent, { projects: { "/home/me/shop": "shop" } });
 	const [own, others] = [
 		below(path, "own", [secret, more]),
 		below(put(laptop, FORK, [message("x", null, user("hello"))]), "others", [secret, more]),
@@ -379,6 +380,7 @@ test("copies in other directories are redacted on every machine", async () => {
 		put(laptop, FORK, [secret("x")], { cwd: elsewhere }),
 		put(desktop, FORK, [secret("x")], { cwd: elsewhere }),
 	];
+	for (const { agent } of [laptop, desktop]) writeSettings(agent, { projects: { [elsewhere]: "shop" } });
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
 	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[\s\S]*redacted/);

@@ -145,6 +145,20 @@ test("private sessions are not pushed, by directory and by id", async () => {
 });
 
 // Regression: each was pushed.
+// Regression: it was compared letter by letter, so the session was stored.
+test("a private UUID may be written in capitals", async () => {
+	const id = "0194aaaa-1111-7111-8111-abcdefabcdef";
+	const settings = (...entries: string[]) => ({ private: entries });
+	const isPrivate = (agent: string, session: string) =>
+		pushRules(agent).isPrivate({ session, file: join(agent, "missing.jsonl"), cwd: "/work" });
+	for (const entry of [id.toUpperCase(), `id:${id.toUpperCase()}`, id])
+		for (const session of [id, id.toUpperCase()]) expect(isPrivate(settingsOf(settings(entry)), session)).toBe(true);
+	expect(isPrivate(settingsOf(settings("id:ABC")), "abc")).toBe(false);
+	const agent = settingsOf(settings(id.toUpperCase()));
+	await setPrivate(agent, id, false);
+	expect(isPrivate(agent, id)).toBe(false);
+});
+
 testWith("links")("private directories and projects are found through links", async () => {
 	const path = emptyDirectory();
 	const [real, link] = [join(path, "data"), join(path, "link")];

@@ -70,7 +70,7 @@ const described = (session, stored) =>
  */
 export async function move(from, to, options) {
 	return withStore(options, async ({ store, shown }) => {
-		const here = await projectHere(workingDirectory(options), store.host);
+		const here = await projectHere(workingDirectory(options), store.host, options);
 		const project = to ?? here.project;
 		// Other machines would not get the sessions any more.
 		if (here.why !== undefined && project === here.project)

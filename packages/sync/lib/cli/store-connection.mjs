@@ -7,6 +7,7 @@ import { directoryAnswers } from "../logs/directory-probe.js";
 import { agentDir, notesIn } from "../machine/agent-dir.js";
 import local from "../machine/local-sessions.js";
 import { isOpen } from "../machine/open-files.js";
+import { onDisk } from "../machine/session-path.js";
 import settings from "../machine/settings.js";
 import { defaultDir, everySessionFile, namedDir, sessionDirs, workingDirectory } from "./sessions.mjs";
 import { UsageError, writeWarning } from "./terminal.mjs";
@@ -132,7 +133,7 @@ export async function syncsOfAll(connection, options) {
  * @param {Options} options
  */
 async function syncIn({ store, address, notesDir, rules }, place, options) {
-	const { project, why } = await projectHere(place.cwd, store.host);
+	const { project, why } = await projectHere(place.cwd, store.host, options);
 	if (why !== undefined) writeWarning(why, Boolean(options.json));
 	return new SessionSync({
 		store,
@@ -150,9 +151,12 @@ async function syncIn({ store, address, notesDir, rules }, place, options) {
  * The project of a directory; `why` is the reason if the project belongs to this machine alone.
  * @param {string} cwd
  * @param {string} host
+ * @param {Options} options
  */
-export async function projectHere(cwd, host) {
-	const { project, isOwn, problem } = await settings.projectIn(cwd, host, agentDir());
+export async function projectHere(cwd, host, options) {
+	// The variable names the project of the working directory only.
+	const set = onDisk(cwd) === onDisk(workingDirectory(options)) ? undefined : "";
+	const { project, isOwn, problem } = await settings.projectIn(cwd, host, agentDir(), set);
 	const why =
 		problem ??
 		(isOwn

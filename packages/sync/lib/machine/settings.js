@@ -38,9 +38,11 @@ const isText = (value) => typeof value === "string";
 const isBoolean = (value) => typeof value === "boolean";
 /** Whether a path is the same file for every process. @param {string} path */
 const isWholePath = (path) => isAbsolute(expandHome(path));
+/** An id as it is compared: programs write UUIDs in small and in capital letters. @param {string} id */
+const comparedId = (id) => (UUID.test(id) ? id.toLowerCase() : id);
 /** The id of the session in an entry of `private`; undefined if that is a directory. @param {string} entry */
 const sessionIn = (entry) =>
-	UUID.test(entry) ? entry : entry.startsWith(ID_MARK) ? entry.slice(ID_MARK.length) : undefined;
+	UUID.test(entry) || entry.startsWith(ID_MARK) ? comparedId(entry.replace(ID_MARK, "")) : undefined;
 
 /** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, expected: string]>} */
 const CHECKS = {
@@ -174,7 +176,7 @@ function pushRules(agentDir) {
 			const isNamed = ({ session, cwd }) =>
 				named.some(
 					(entry) =>
-						sessionIn(entry) === session ||
+						sessionIn(entry) === comparedId(session) ||
 						(cwd !== undefined && sessionIn(entry) === undefined && pathBelow(entry, cwd) !== undefined),
 				);
 			if (named.length === 0) return false;
@@ -251,8 +253,9 @@ async function setPrivate(agentDir, session, isPrivate) {
 	return hostLock([path], notesIn(agentDir))("settings", async () => {
 		const value = readFile(path);
 		const before = value.private ?? [];
-		if (before.includes(entry) === isPrivate) return;
-		const after = isPrivate ? [...before, entry] : before.filter((one) => one !== entry);
+		const isNamed = (/** @type {string} */ one) => sessionIn(one) === comparedId(session);
+		if (before.some(isNamed) === isPrivate) return;
+		const after = isPrivate ? [...before, entry] : before.filter((one) => !isNamed(one));
 		// The path may be a link to a file elsewhere.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
 		await writeSmall(target, `${JSON.stringify({ ...value, private: after }, undefined, "\t")}\n`, dirname(target));
