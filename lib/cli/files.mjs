@@ -64,6 +64,8 @@ async function writeWhole(path, pieces, force) {
 		else await claim(draft, path);
 	} catch (error) {
 		rmSync(draft, { force: true });
+		// The user knows the path, not the draft.
+		if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
 		throw error;
 	} finally {
 		off();

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { bin, branched, good, put, run, runProgram, type World, world } from "../../support/cli.js";
+import { bin, branched, good, put, run, runProgram, runWithoutRights, type World, world } from "../../support/cli.js";
 import { api, assistant, type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 
 /** Entries whose bodies are read from the file while the new file is written. */
@@ -143,6 +143,20 @@ describe("a file is whole or not there", () => {
 		expect(snapshot(at.cwd)["./link.md"]).toBe("link to real.md");
 		expect(readFileSync(join(at.cwd, "real.md"), "utf8")).toContain("# The parser");
 		expect(modeOf(join(at.cwd, "real.md"))).toBe(0o600);
+	});
+
+	// Regression: the error named a temporary file that the user does not know.
+	test("an error in a read-only directory names the file", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		mkdirSync(join(at.cwd, "closed"), { mode: 0o555 });
+		const target = "closed/talk.md";
+		for (const more of [[], ["--force"]])
+			expect(await runWithoutRights(at, ["export", source, "-o", target, ...more])).toEqual({
+				code: 1,
+				out: "",
+				err: `Error: EACCES: permission denied, open '${target}'\n`,
+			});
 	});
 
 	test("names that can hold no file are refused in words", async () => {
