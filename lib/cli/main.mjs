@@ -14,7 +14,11 @@ export async function main(args) {
 	const asJson = args.slice(0, args.indexOf("--") + 1 || undefined).includes("--json");
 	watchOutput(asJson);
 	try {
-		await buildProgram(asJson).parseAsync(args, { from: "user" });
+		const program = buildProgram(asJson);
+		// For an unknown command after `help`, commander prints the whole help, without the command's name.
+		const [first, name = "--help"] = args;
+		const isKnown = name.startsWith("-") || program.commands.some((one) => one.name() === name);
+		await program.parseAsync(first === "help" && !isKnown ? args.slice(1) : args, { from: "user" });
 	} catch (error) {
 		if (error instanceof CommanderError) {
 			if (error.exitCode === 0) return;

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import picocolors from "picocolors";
-import { escapes, safeBlock } from "../shared/text.mjs";
+import { escapes, safeBlock, wrapped } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
 
 /**
@@ -22,13 +22,20 @@ export function watchOutput(asJson) {
 	);
 }
 
+/** A safe text for standard error, which is wrapped at spaces in a terminal. @param {string} text */
+export function forStderr(text) {
+	const { isTTY, columns } = process.stderr;
+	const lines = safeBlock(text).split("\n");
+	return (isTTY && columns > 0 ? lines.flatMap((line) => wrapped(line, columns)) : lines).join("\n");
+}
+
 /**
  * @param {string} message
  * @param {boolean} asJson
  * @param {Record<string, unknown>} [details]
  */
 export function writeError(message, asJson, details) {
-	process.stderr.write(asJson ? `${json({ error: { message, ...details } })}\n` : `Error: ${safeBlock(message)}\n`);
+	process.stderr.write(asJson ? `${json({ error: { message, ...details } })}\n` : forStderr(`Error: ${message}\n`));
 }
 
 /**
@@ -37,7 +44,7 @@ export function writeError(message, asJson, details) {
  * @param {boolean} asJson
  */
 export function writeWarning(message, asJson) {
-	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeBlock(message)}\n`);
+	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : forStderr(`Warning: ${message}\n`));
 }
 
 /**

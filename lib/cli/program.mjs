@@ -3,8 +3,8 @@
 import { createRequire } from "node:module";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { kinds } from "../shared/entries.mjs";
-import { safeBlock, wrapped } from "../shared/text.mjs";
-import { columns } from "./output.mjs";
+import { wrapped } from "../shared/text.mjs";
+import { columns, forStderr } from "./output.mjs";
 
 const require = createRequire(import.meta.url);
 const { version } = require("../../package.json");
@@ -121,7 +121,7 @@ const DESCRIPTION = [
 export function buildProgram(asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({
-			writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))),
+			writeErr: (text) => void (asJson || process.stderr.write(forStderr(text))),
 			getOutHelpWidth: columns,
 			getErrHelpWidth: columns,
 		})

@@ -408,6 +408,39 @@ describe("use", () => {
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});
 
+	// Regression: `help nope` printed the whole help, and with --json "(outputHelp)".
+	test("help names an unknown command", async () => {
+		const at = world();
+		expect(await run(at, ["help", "nope"])).toEqual(await run(at, ["nope"]));
+		expect((await run(at, ["help", "nope"])).err).toMatch(/^error: unknown command 'nope'\n/);
+		expect(await run(at, ["help", "nothing", "--json"])).toMatchObject({
+			code: 2,
+			err: '{"error":{"message":"unknown command \'nothing\'"}}\n',
+		});
+		for (const args of [["help"], ["help", "help"], ["help", "list"]])
+			expect(await run(at, args)).toMatchObject({
+				code: 0,
+				err: "",
+				out: expect.stringMatching(/^Usage: pi-sessions/),
+			});
+	});
+
+	// Regression: the terminal broke lines of errors inside words.
+	test("errors are wrapped at words in a terminal", async () => {
+		const at = world();
+		for (const id of ["s-1", "s-2"]) put(at, id, branched);
+		for (const args of [
+			["show", "The parser"],
+			["show", "s-1", "--some-unknown-option", "--another-option"],
+		]) {
+			const piped = (await run(at, args)).err;
+			const { out } = await runInTerminal(at, args, { TERM: "dumb" }, 30);
+			const words = out.split(/\s+/).filter(Boolean);
+			expect(words).toEqual(piped.split(/\s+/).filter(Boolean));
+			for (const line of out.split("\r\n")) expect(line.length <= 30 || !line.trim().includes(" "), line).toBe(true);
+		}
+	});
+
 	// Regression: the commands accepted and ignored it.
 	test("stats and verify --all refuse the name of a session", async () => {
 		const at = world();
