@@ -63,10 +63,10 @@ export async function move(old, now, options) {
 		);
 	checkRules(renamed, options);
 	if (!options.json) await write(`${preview(sessions, rows, planOfLinks, renamed).join("\n")}\n`);
-	const isLeft = rows.some(({ error }) => error !== undefined);
+	const left = new Set(rows.filter(({ error }) => error !== undefined));
 	if (options.dryRun) {
 		if (options.json) await writeJson({ dryRun: true, ...renamed, sessions: rows, links: planOfLinks });
-		return isLeft ? 1 : 0;
+		return left.size > 0 ? 1 : 0;
 	}
 	if (!(await confirmed("Move them?", options))) return 1;
 	for (const [at, row] of rows.entries())
@@ -75,8 +75,10 @@ export async function move(old, now, options) {
 	const after = await everySession(to, options);
 	const links = linksOf([...after, ...(await subagentsOf(after))], renamed, []);
 	for (const link of links) relink(link);
+	// The preview has named the sessions that stay.
+	const tried = rows.filter((row) => !left.has(row));
 	if (options.json) await writeJson({ dryRun: false, ...renamed, sessions: rows, links });
-	else await write(`${report(rows, links).join("\n")}\n`);
+	else await write(`${report(tried, links).join("\n")}\n`);
 	return [...rows, ...links].every(({ error }) => error === undefined) ? 0 : 1;
 }
 

@@ -76,12 +76,14 @@ function* conversation(manager, path, leaf, options) {
 	// The user may copy an id, so ids are not cut and get a line of their own if necessary.
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
+	/** The lines about hidden entries, of which `id` is the newest. @param {string | null} id */
+	const earlier = (id) =>
+		limit < Infinity && manager.getEntry(id ?? "")
+			? wrapped("Earlier entries are not shown; --limit all shows all", columns()).map((line) => paint.dim(line))
+			: [];
 	let isFirst = true;
 	for (const entry of branchOf(manager, leaf, limit)) {
-		if (isFirst && limit < Infinity && manager.getEntry(entry.parentId ?? "")) {
-			for (const line of wrapped("Earlier entries are not shown; --limit all shows all", columns()))
-				yield paint.dim(line);
-		}
+		if (isFirst) yield* earlier(entry.parentId);
 		isFirst = false;
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
 		yield "";
@@ -95,6 +97,8 @@ function* conversation(manager, path, leaf, options) {
 			widthOf(withoutEscapeSequences(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
+	// With `--limit 0` there is no entry.
+	if (isFirst) yield* earlier(leaf ?? manager.getLeafId());
 	const resumed = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);
 	yield* resumed.length > 0 ? ["", ...resumed] : [];
 }

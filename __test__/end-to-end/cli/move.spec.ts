@@ -160,8 +160,12 @@ test("sessions in use or with a taken name stay", async () => {
 	writeFileSync(taken, "theirs");
 	const { code, out } = await run(at, ["move", from, "--yes"]);
 	expect(code).toBe(1);
-	expect(out).toContain("it was written within the last minute. Add --force to move it");
-	expect(out).toContain(`the file already exists: ${taken}`);
+	// Regression: with --yes each reason was printed twice.
+	for (const reason of [
+		"it was written within the last minute. Add --force to move it",
+		`the file already exists: ${taken}`,
+	])
+		expect(out.split(reason), out).toHaveLength(2);
 	expect([main, below].map((path) => headerOf(path).cwd)).toEqual([from, `${from}/packages/x`]);
 	expect(readFileSync(taken, "utf8")).toBe("theirs");
 	expect((await run(at, ["move", from, "--yes", "--force"])).out).toContain("Moved 1 session");

@@ -48,6 +48,8 @@ describe("show", () => {
 		expect(short).toContain("Earlier entries are not shown; --limit all shows all");
 		expect(short).toContain("Both are mended");
 		expect(short).not.toContain("Both, please");
+		// Regression: the line was missing if no entry was shown.
+		expect(await good(at, ["show", "--limit", "0"])).toContain("Earlier entries are not shown; --limit all shows all");
 		expect(await run(at, ["show", "--leaf", "e"])).toMatchObject({
 			code: 1,
 			err: expect.stringContaining('"e" is the beginning of 11 entry ids'),
