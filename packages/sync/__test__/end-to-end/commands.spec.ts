@@ -322,7 +322,9 @@ test("no command waits for a drive that hangs", async () => {
 	expect(redacted).toMatchObject({
 		code: 1,
 		err: expect.stringContaining(said),
-		out: expect.stringContaining("the one that is named did not answer"),
+		out: expect.stringContaining(
+			"the one that is named did not answer: run this command again when the store answers; the next push or pull",
+		),
 	});
 	expect(readFileSync(file, "utf8")).not.toContain("hello");
 });

@@ -411,13 +411,42 @@ test("without the store only the file is redacted", async () => {
 	expect([code, out]).toEqual([
 		1,
 		expect.stringMatching(
-			/^redacted {2}\S+: 1 line\n {2}the store may still contain it: the next push or pull of the session redacts it there: .*no such directory/,
+			/^redacted {2}\S+: 1 line\n {2}the store may still contain it: .*no such directory.*\n {2}run this command again when the store answers; the next push or pull of the session redacts only the lines that were found here\n/,
 		),
 	]);
 	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 	renameSync(`${store}-away`, store);
 	await good(laptop, ["push"]);
 	expect(JSON.stringify(await storedLines(openDirectory(store, "reader"), ID))).not.toContain("hunter2");
+});
+
+// Regression: the command said that the next push or pull redacts the text in the store, which it did not.
+test("nothing is promised for a text that was edited out", async () => {
+	const { store, laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	const whole = readFileSync(file, "utf8");
+	writeFileSync(file, whole.replace("hunter2", "xx"));
+	renameSync(store, `${store}-away`);
+	const args = ["redact", ID, "--text", "hunter2"];
+	const { code, out } = await run(laptop, args);
+	expect([code, out]).toEqual([
+		1,
+		expect.stringMatching(/the store may still contain it: .*\n {2}run this command again when the store answers\n/),
+	]);
+	expect(out).not.toContain("next push");
+	// Nor without a store, if only a backup contains the text.
+	writeFileSync(`${file}.bak`, whole);
+	const unnamed = await good(withEnv(laptop, { PI_SYNC_STORE: undefined }), args);
+	expect(unnamed).toContain(
+		"stores: none is named: if one contains the session, run this command again with --store\n",
+	);
+	renameSync(`${store}-away`, store);
+	await good(laptop, args);
+	expect(JSON.stringify(await storedLines(openDirectory(store, "reader"), ID))).not.toContain("hunter2");
+	await good(laptop, ["push"]);
+	await good(laptop, ["pull"]);
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 });
 
 // Regression: the exit code was 0, and the only message was that the session may have changed.

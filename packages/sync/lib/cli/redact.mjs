@@ -23,14 +23,18 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
  * @property {number} [stored] the number of redacted lines of the store; undefined if no store was searched, or the
  * store failed
  * @property {boolean} isStored the store has redacted it
- * @property {string | undefined} storeError why the store was not redacted: the next push or pull of the session
- * redacts it there
+ * @property {string | undefined} storeError why the store was not redacted. The next push or pull of the session redacts
+ * there only the lines that were found on this machine
  */
 /**
  * `stored`: the lines of the store; `error`: the store's.
  * @typedef {import("pi-session-native").RedactReport & { stored?: RedactedLines, error?: Error }}
  * Report
  */
+
+/** A text that was edited out of the file by hand is not noted, so no later push or pull removes it from the store. */
+const AGAIN = "run this command again when the store answers";
+const NOTED = "the next push or pull of the session redacts only the lines that were found here";
 
 /**
  * @param {string} query
@@ -50,7 +54,7 @@ export async function redact(query, options) {
 	await ifStoreIsNamed(options, async (connection, silence) => {
 		isSilent = silence !== undefined;
 		if (silence !== undefined)
-			writeWarning(`${safeLine(silence)}: only this machine is redacted`, Boolean(options.json));
+			writeWarning(`${safeLine(silence)}: only this machine is redacted; ${AGAIN}`, Boolean(options.json));
 		const planned = await redactOne(path, { ...what, dryRun: true }, connection, options);
 		const { rows: all, others } = await redactEverywhere(path, what, {
 			lines: [...planned.lines, ...(planned.stored ?? [])],
@@ -59,7 +63,9 @@ export async function redact(query, options) {
 			more: (report) => moreOf(report, Boolean(options.dryRun)),
 		});
 		rows.push(...all.filter(isSomething));
-		const about = { others, notReached: notReachedBy(connection, isSilent), isStoreSearched: connection !== undefined };
+		const isNoted = !options.dryRun && rows.some(({ lines }) => lines > 0);
+		const notReached = notReachedBy(connection, isSilent, isNoted);
+		const about = { others, notReached, isStoreSearched: connection !== undefined };
 		await report(path, rows, about, options);
 	});
 	const isBad = (/** @type {Row} */ { error, storeError, left, isCatalogClean }) =>
@@ -128,16 +134,19 @@ const isSomething = ({
  * Copies that the command cannot reach.
  * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {boolean} isSilent whether a store is named that did not answer
+ * @param {boolean} isNoted whether lines were found that are noted for stores
  */
-function notReachedBy(connection, isSilent) {
-	const why = isSilent ? "the one that is named did not answer" : "none is named (--store)";
+function notReachedBy(connection, isSilent, isNoted) {
+	const why = isSilent
+		? `the one that is named did not answer: ${AGAIN}`
+		: "none is named: if one contains the session, run this command again with --store";
 	const elsewhere = [
 		"files, backups and catalogs of other machines: each redacts them when it pulls",
 		"forks that only the store contains: a machine that pulls them and knows of this redaction redacts them",
 		...(connection?.store.copies ?? []),
 	];
 	return [
-		...(connection ? elsewhere : [`stores: ${why}; the next push or pull of the session redacts it there`]),
+		...(connection ? elsewhere : [`stores: ${why}${isNoted ? `; ${NOTED}` : ""}`]),
 		"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
 		"exports, pages and other copies outside of session directories",
 	];
@@ -178,10 +187,9 @@ function describe(row, isDryRun) {
 			: `${paint.green(isDryRun ? "would redact" : "redacted")}  ${name}: ${about.join(", ")}`;
 	const described = [error === undefined ? done : `${paint.red("failed")}  ${name}: ${safeLine(error)}`];
 	if (row.storeError !== undefined) {
-		const meaning = isDryRun
-			? "the content of the store is not known"
-			: "the store may still contain it: the next push or pull of the session redacts it there";
+		const meaning = isDryRun ? "the content of the store is not known" : "the store may still contain it";
 		described.push(`${meaning}: ${safeLine(row.storeError)}`);
+		if (!isDryRun) described.push(lines > 0 ? `${AGAIN}; ${NOTED}` : AGAIN);
 	}
 	return [...described, ...remainsOf(row)];
 }
