@@ -31,6 +31,7 @@ function setup(lines: Buffer[] = []) {
 		return real(session, what);
 	};
 	let note: unknown;
+	let bytes = 0;
 	const skipped: Error[] = [];
 	const push = async (more = {}) => {
 		const notes = { get: () => note, set: async (_: string, one: unknown) => void (note = one) };
@@ -39,6 +40,7 @@ function setup(lines: Buffer[] = []) {
 			{ session: SESSION, file },
 		);
 		await filePush.run();
+		({ bytes } = filePush);
 		skipped.push(...(filePush.skipped ? [filePush.skipped] : []));
 		return lagOf(file, note);
 	};
@@ -49,9 +51,22 @@ function setup(lines: Buffer[] = []) {
 		skipped,
 		push,
 		lag: () => lagOf(file, note),
+		bytes: () => bytes,
 		forget: () => (note = undefined),
 	};
 }
+
+// Regression: the command printed that everything was stored.
+test("a push of a file that became shorter reports its new lines", async () => {
+	const { file, portions, push, bytes } = setup(entries("a", 9));
+	await push({ project: "shop" });
+	expect(bytes()).toBe(statSync(file).size);
+	writeFileSync(file, text(header(), ...entries("b", 1)));
+	await push({ project: "shop" });
+	expect([portions.length, bytes()]).toEqual([2, text(...entries("b", 1)).length]);
+	await push({ project: "shop" });
+	expect(bytes()).toBe(0);
+});
 
 test("a push stores the lines that others appended", async () => {
 	const { file, store, portions, push, lag } = setup(entries("a", 2));

@@ -47,7 +47,7 @@ export function buildProgram(asJson) {
 		.exitOverride()
 		.showHelpAfterError("(see pi-sync --help)")
 		.addHelpText("after", "\nExit codes: 0 good, 1 something failed, 2 the command was called in a wrong way.");
-	const command = (/** @type {string} */ name, /** @type {string} */ summary, /** @type {string[]} */ examples) =>
+	const storeCommand = (/** @type {string} */ name, /** @type {string} */ summary, /** @type {string[]} */ examples) =>
 		program
 			.command(name)
 			.description(summary)
@@ -57,11 +57,14 @@ export function buildProgram(asJson) {
 					"postgres://…, s3://…, file:///… or a directory (default: PI_SYNC_STORE, or store in session-store.json)",
 				),
 			)
-			.addOption(filled("--cwd <directory>", "use the sessions of this working directory (default: the current one)"))
-			.addOption(filled("--dir <directory>", "use this session directory instead of pi's own"))
 			.option("--json", "JSON for programs")
 			.showHelpAfterError(`(see pi-sync ${name} --help)`)
 			.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sync ${example}`).join("\n")}`);
+	const cwd = filled("--cwd <directory>", "use the sessions of this working directory (default: the current one)");
+	const command = (/** @type {string} */ name, /** @type {string} */ summary, /** @type {string[]} */ examples) =>
+		storeCommand(name, summary, examples)
+			.addOption(cwd)
+			.addOption(filled("--dir <directory>", "use this session directory instead of pi's own"));
 	const DRY_RUN = /** @type {const} */ (["--dry-run", "only show what would be done"]);
 	const WAYS = /** @type {const} */ ([
 		[
@@ -89,15 +92,17 @@ export function buildProgram(asJson) {
 		.option("-a, --all", "every project with sessions on this machine; with --sessions every project in the store")
 		.option("--sessions", "list each stored session")
 		.action(runs("status", "status"));
-	command("move", "Gives the stored sessions of a project another name, for example after its remote was renamed", [
-		"move github.com/old/shop",
-		"move github.com/old/shop github.com/new/shop --dry-run",
-	])
+	storeCommand(
+		"move",
+		"Gives the stored sessions of a project another name, for example after its remote was renamed",
+		["move github.com/old/shop", "move github.com/old/shop github.com/new/shop --dry-run"],
+	)
 		.argument("<from>", "the project's name, as status --all --sessions shows it")
 		.argument("[to]", "its new name (default: that of the working directory's project)")
+		.addOption(cwd)
 		.option(...DRY_RUN)
 		.action(runs("delete-and-move", "move"));
-	command("delete", "Deletes a session from the store for ever; the files on machines stay", [
+	storeCommand("delete", "Deletes a session from the store for ever; the files on machines stay", [
 		"delete 0193a2b4",
 		"delete 0193a2b4 --yes",
 	])

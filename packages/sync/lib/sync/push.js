@@ -39,6 +39,8 @@ class FilePush {
 	#wasReset = false;
 	/** The offset of the note when the push began. */
 	#before;
+	/** The length of the lines that this push has appended to the store. */
+	#appended = 0;
 	/** The error about a line that is too long for the store. @type {Error | undefined} */
 	skipped;
 
@@ -54,9 +56,9 @@ class FilePush {
 		return this.#parts.notes.get(this.#local.session);
 	}
 
-	/** The number of bytes that are known to be stored since the push began. */
+	/** The number of bytes that are known to be stored since the push began. The file may have become shorter before. */
 	get bytes() {
-		return Math.max(0, (this.#note()?.offset ?? 0) - this.#before);
+		return Math.max(this.#appended, (this.#note()?.offset ?? 0) - this.#before);
 	}
 
 	/** Stores the file. */
@@ -146,6 +148,7 @@ class FilePush {
 		if (fresh.length > 0) {
 			const append = { header, lines: fresh, project, after: cursor };
 			({ cursor } = await store.append(session, append));
+			this.#appended += fresh.reduce((sum, line) => sum + line.length + 1, 0);
 			if (cursor === append.after) {
 				// This cursor has not passed the new lines, so later it could not show whether a restored store still contains
 				// them.
