@@ -112,6 +112,19 @@ test("status names a missing store, or a file, once", async () => {
 });
 
 // Regression: the output did not name the store, and a dry run claimed that the store had redacted the line.
+test("an error of the store has its code", async () => {
+	const { laptop } = team({ address: join(team().store, "missing") });
+	const { code, out, err } = await run(laptop, ["move", "a", "b", "--json"]);
+	expect([code, out, JSON.parse(err)]).toEqual([
+		1,
+		"",
+		{ error: { message: expect.stringContaining("no such directory"), code: "unreachable" } },
+	]);
+	expect(JSON.parse((await run(laptop, ["move", "a", "a", "--json"])).err)).toEqual({
+		error: { message: expect.stringContaining("already the name") },
+	});
+});
+
 test("redact counts lines here and in the store", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hunter2"))]);

@@ -23,7 +23,7 @@ export async function main(args) {
 			process.exitCode = error.exitCode === 0 ? 0 : 2;
 			return;
 		}
-		writeError(messageOf(error), asJson);
+		writeError(messageOf(error), asJson, Object(error).code);
 		process.exitCode = error instanceof UsageError ? 2 : 1;
 	}
 }

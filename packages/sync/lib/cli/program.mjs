@@ -118,9 +118,15 @@ export function buildProgram(asJson) {
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option(
 			"--text <text>",
-			"the text; - reads it from standard input, because every user of the machine can see arguments",
+			"the text (needed, unless --entry is given); - reads it from standard input, because every user of the machine " +
+				"can see arguments",
 		)
-		.addOption(filled("--entry <entries...>", "remove the content of these entries (an id, its beginning, or a label)"))
+		.addOption(
+			filled(
+				"--entry <entries...>",
+				"in place of --text: remove the content of these entries (an id, its beginning, or a label)",
+			),
+		)
 		.option("--replacement <text>", "the text in its place (default: [redacted])")
 		.option(...DRY_RUN)
 		.action(runs("redact", "redact"));

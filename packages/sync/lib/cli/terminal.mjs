@@ -77,10 +77,12 @@ export function writeWarning(message, asJson) {
 	process.stderr.write(asJson ? `${text.safeJson({ warning: { message } })}\n` : `Warning: ${safeLine(message)}\n`);
 }
 
-/** @param {string} message @param {boolean} asJson */
-export const writeError = (message, asJson) =>
+/** @param {string} message @param {boolean} asJson @param {string} [code] of the error of a store or of the system */
+export const writeError = (message, asJson, code) =>
 	void process.stderr.write(
-		asJson ? `${text.safeJson({ error: { message } })}\n` : `Error: ${message.split("\n").map(safeLine).join("\n")}\n`,
+		asJson
+			? `${text.safeJson({ error: { message, code } })}\n`
+			: `Error: ${message.split("\n").map(safeLine).join("\n")}\n`,
 	);
 
 /** Columns of texts, each as wide as its longest. @param {string[]} titles @param {string[][]} rows */
