@@ -66,7 +66,10 @@ export interface Append {
 export interface Appended {
 	/** How many lines were new. */
 	stored: number;
-	/** Has passed the appended lines if nothing else was appended since `after`; otherwise it is `after`. */
+	/**
+	 * Has passed the appended lines, or is `after`: in PostgreSQL if anybody appended since `after`, in a directory or a
+	 * bucket if another process of this host appended other lines.
+	 */
 	cursor: Cursor;
 }
 
@@ -157,7 +160,10 @@ export interface LineStore {
 	 * The longest line that it takes, in bytes; without it any length. A push skips longer lines and reports them.
 	 */
 	readonly longestLine?: number;
-	/** Names for people of copies that `redact` and `delete` do not reach, such as backups; none by default. */
+	/**
+	 * Names for people of copies that `redact` and `delete` do not reach, such as backups; none by default, and of a
+	 * directory. `pi-sync redact` prints them.
+	 */
 	readonly copies?: readonly string[];
 	/**
 	 * Stores lines. When it resolves, they are durable. It may be repeated after any failure, also in other portions:
@@ -258,7 +264,8 @@ export interface S3StoreOptions {
 	/**
 	 * A function is called again when its credentials expire (`expiration`); an error of it counts as `unreachable`,
 	 * unless it is a `StoreError`. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; if
-	 * the first two are not set, AWS's usual places (profiles, single sign-on, containers, web identity, instances).
+	 * the first two are not set, or `AWS_PROFILE` is, AWS's usual places (profiles, single sign-on, containers, web
+	 * identity, instances).
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -338,7 +345,10 @@ export interface SyncItem {
 
 export interface SessionSyncOptions {
 	store: LineStore;
-	/** The address of the store. Each address and each `dir` has notes of its own; they contain no secret of it. */
+	/**
+	 * The address of the store. Each store and each `dir` has notes of its own, which contain no secret of the address.
+	 * Addresses that differ only in the user, the password or parameters of the connection are one store.
+	 */
 	address: string;
 	/**
 	 * A directory of this machine for notes. Notes of how much of a file is stored may be lost; the folder `redacted` in
@@ -366,7 +376,8 @@ export interface SessionSyncOptions {
 	 */
 	secretIn?: (line: Uint8Array) => string | undefined;
 	/**
-	 * Whether a pi of this machine has a session file open: pulls and redactions do not change such a file.
+	 * Whether a pi of this machine has a session file open: pulls do not change such a file, so redactions of other hosts
+	 * wait until it is closed. `redact` changes it at once.
 	 */
 	isOpen?: (file: string) => boolean | Promise<boolean>;
 }
@@ -403,9 +414,9 @@ export class SessionSync {
 	pull(options?: { session?: string; items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Redacts a session's file and its backups, as `SessionManager.redact` does, and the session in the store. `stored`
-	 * are the redacted lines of the store. The file may not contain such a line, for example of an entry that was edited
-	 * by hand: if the file contains the entry, its line is the replacement. If the store cannot be reached, `error` says
-	 * so, and the next push or pull of the session first redacts the lines of the file in the store.
+	 * are the lines that are redacted in the store. If somebody edited an entry in the file by hand, the store still has
+	 * its old line; the file's line then replaces it. If the store cannot be reached, `error` says so, and the next push
+	 * or pull of the session redacts in the store only the lines that were found in the file.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
@@ -416,14 +427,16 @@ export class SessionSync {
 	/**
 	 * Stores the lines of the files of this machine: of the project, of one session, or of the sessions in `local`. It
 	 * skips private sessions. A failure is in the result of its session. If the session was deleted from the store, the
-	 * failure has the code `deleted`. Only the first push of the project reports this, but each push that names the
-	 * session, or has it in `local`, does.
+	 * failure has the code `deleted`. A push of the whole project reports this once. A push that names the session, or has
+	 * it in `local`, reports it each time.
+	 *
+	 * @throws With the code `invalid` if `session` names a private session.
 	 */
 	push(options?: {
 		session?: string;
 		local?: readonly { session: string; file: string; cwd?: string }[];
 	}): Promise<PushResult[]>;
-	/** Returns the sessions of this machine that `push` would store. */
+	/** Returns the sessions of the project on this machine, or one session; also private ones, which `push` skips. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether this machine has pushed or pulled a session. */
 	isNoted(session: string): boolean;
@@ -444,7 +457,9 @@ export function hostId(folder: string): Promise<string>;
 
 /**
  * Returns the project of a working directory, a name that is the same on every machine: `PI_SYNC_PROJECT` if it is set,
- * else the git remote, with the directory below the repository's root. Without a remote, and if git fails, the name
- * consists of the directory's path and the id of this machine, so that no other machine has a project of that name.
+ * else the git remote `origin` or the only remote, with the directory below the repository's root. The remote is in
+ * lower case, without user and port. Without such a remote, if it is a local path or a `file:` URL, and if git fails,
+ * the name consists of the directory's path and the id of this machine, so that no other machine has a project of that
+ * name.
  */
 export function projectOf(cwd: string, host: string): Promise<string>;
