@@ -368,6 +368,11 @@ export interface SessionSyncOptions {
 	isShared?: boolean;
 	/** The project of the sessions: see `projectOf`. */
 	project: string;
+	/**
+	 * Why the project is not known, for example because git failed. Then a push stores the lines of sessions that the
+	 * store contains, and fails with this message for another session, because the store would keep the project for ever.
+	 */
+	projectProblem?: string;
 	/** Whether a session is never pushed. A push calls it again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/**
@@ -388,6 +393,7 @@ export class SessionSync {
 	/** The directory of the session files. */
 	readonly dir: string;
 	readonly project: string;
+	readonly projectProblem: string | undefined;
 	/**
 	 * Compares the sessions of the project, or one session, with the store, and loads no lines. `list` is a list of the
 	 * store, if the caller has one. `deleted` are sessions that were deleted from the store and have a file on this

@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 import { SessionManager } from "pi-session-native";
 import { expect, onTestFinished, test } from "vitest";
 import { message, root, user } from "../../../../__test__/support/scratch.js";
-import { add, good, put, run, runInTerminal, team, type World } from "../support/cli.js";
+import { testIf } from "../../../../__test__/support/windows.js";
+import { brokenGit } from "../support/broken-git.js";
+import { add, good, put, run, runInTerminal, team, type World, withEnv } from "../support/cli.js";
 import { library, openDirectory, writeSettings } from "../support/lines.js";
 
 const { isConfirmed, shownHosts } = await import(join(library, "../cli/terminal.mjs"));
@@ -35,6 +37,39 @@ test("--json has numbers, states and codes", async () => {
 		{ ...one, state: "failed", bytes: 0, error: expect.stringContaining("was deleted"), code: "deleted" },
 	]);
 });
+
+// Regression: they were stored for ever under a project of this machine, with a warning.
+testIf(process.platform !== "win32", "Windows: a script is not a program")(
+	"sessions whose project git does not tell are not stored",
+	async () => {
+		const { store, laptop } = team();
+		put(laptop, ID, [message("a", null, user("hello"))]);
+		await good(laptop, ["push"]);
+		const git = brokenGit();
+		const at = withEnv(laptop, git.env);
+		const other = put(at, OTHER, [message("a", null, user("hello"))]);
+		const reader = openDirectory(store, "reader");
+		const why = /^git failed in .*: fatal: cannot read .git\/config: Input\/output error$/;
+		const failed = { session: OTHER, file: other, state: "failed", error: expect.stringMatching(why), code: "failed" };
+		for (const args of [["push"], ["push", OTHER], ["push", "--all"], ["push", "--dry-run"]]) {
+			const { code, out } = await run(at, [...args, "--json"]);
+			expect({ code, sessions: JSON.parse(out).sessions }).toMatchObject({ code: 1, sessions: [failed] });
+		}
+		expect((await reader.list()).sessions).toMatchObject([{ session: ID }]);
+		expect(await run(at, ["status"])).toMatchObject({ code: 1, out: expect.stringMatching(/failed .*output error/) });
+		// The store knows the project of a session that it contains.
+		add(put(at, ID, [message("a", null, user("hello"))]), message("b", "a", user("and on")));
+		expect(await run(at, ["push", ID])).toMatchObject({ code: 0 });
+		// A project that is named needs no git.
+		expect(await resultsOf(withEnv(at, { PI_SYNC_PROJECT: "shop" }), ["push", "--dry-run"])).toMatchObject([
+			{ session: OTHER, state: "pushed" },
+		]);
+		git.mend();
+		await good(at, ["push"]);
+		expect((await reader.list({ session: OTHER })).sessions).toMatchObject([{ project: "example.org/me/shop" }]);
+		await good(at, ["status"]);
+	},
+);
 
 // Regression: "Everything is stored" was printed.
 test("a push of nothing names the mistake", async () => {

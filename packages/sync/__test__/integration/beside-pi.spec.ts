@@ -4,8 +4,10 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writ
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { runProgram } from "../../../../__test__/support/cli.js";
+import { testIf } from "../../../../__test__/support/windows.js";
 import { loadAll } from "../../lib/index.js";
 import { LONG, machine } from "../support/beside.js";
+import { brokenGit } from "../support/broken-git.js";
 import { piSync } from "../support/cli.js";
 import { emptyDirectory, entry, header, ids, openDirectory, writeSettings } from "../support/lines.js";
 import { idsIn } from "../support/machines.js";
@@ -106,6 +108,36 @@ test("a failed push is repeated while the session is open", async () => {
 	await vi.waitFor(async () => expect(await stored(address).ids("s1")).toEqual(["a"]), LONG);
 	expect(await beside.close()).toBe("done\n");
 });
+
+// Regression: if git failed once, the session was stored for ever under a project of this machine, and nobody was told.
+testIf(process.platform !== "win32", "Windows: a script is not a program")(
+	"a failure of git does not determine the project",
+	async () => {
+		const address = emptyDirectory();
+		const git = brokenGit();
+		const at = machine(address, git.env);
+		at.put("s1", entry("a"));
+		// A process that ends before git works again leaves the session to a later one.
+		expect(await at.open("s1").close()).toBe("");
+		expect(at.pending()).toHaveLength(1);
+		const beside = at.open("s1");
+		await vi.waitFor(() => expect(readdirSync(join(at.agent, "session-stores")).join()).toContain("errors-"), LONG);
+		const status = () => runProgram(process.execPath, [piSync, "status"], { cwd: at.work, env: at.env });
+		expect(await status()).toMatchObject({
+			code: 1,
+			out: expect.stringMatching(/failed .* session s1: git failed in .*: Input\/output error\n/),
+		});
+		expect(await stored(address).sessions()).toEqual([]);
+		git.mend();
+		await vi.waitFor(async () => expect(await stored(address).ids("s1")).toEqual(["a"]), LONG);
+		expect(await beside.close()).toBe("done\n");
+		expect((await openDirectory(address, "reader").list()).sessions).toMatchObject([
+			{ session: "s1", project: "example.org/me/shop" },
+		]);
+		expect(at.pending()).toEqual([]);
+		expect(await status()).toMatchObject({ code: 0, err: "" });
+	},
+);
 
 test("settings say that nothing is pushed, or pulled", async () => {
 	const address = emptyDirectory();

@@ -76,6 +76,7 @@ test("a failure of git is no missing repository or remote", async () => {
 	vi.stubEnv("PATH", "");
 	expect(await findProject(work, "laptop")).toEqual(own);
 	vi.unstubAllEnvs();
+	vi.stubEnv("PI_SYNC_PROJECT", "");
 	execFileSync("git", ["init", "-q", work]);
 	expect(await findProject(work, "laptop")).toEqual(own);
 	execFileSync("git", ["-C", work, "remote", "add", "origin", "https://example.org/me/shop.git"]);
@@ -89,14 +90,31 @@ test("a failure of git is no missing repository or remote", async () => {
 	vi.stubEnv("PI_SYNC_PROJECT", "set");
 	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
 	vi.unstubAllEnvs();
-	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({
-		project: `laptop:${join(dir, "gone")}`,
-		isOwn: true,
-	});
+	vi.stubEnv("PI_SYNC_PROJECT", "");
 	expect([await projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual([
 		"laptop:/",
 		{ project: "laptop:/", isOwn: true },
 	]);
+});
+
+// Regression: a session of a drive that was not there, or that was opened while git was not on the path, was stored for
+// ever under a project of this machine.
+test("a missing directory or git is no missing remote", async () => {
+	const dir = emptyDirectory();
+	vi.stubEnv("PI_SYNC_PROJECT", "");
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	const problem = async (cwd: string) => (await findProject(cwd, "laptop")).problem;
+	mkdirSync(join(dir, "shop/packages"), { recursive: true });
+	expect(await problem(join(dir, "gone"))).toMatch(/^git failed in .*: fatal: cannot change to/);
+	vi.stubEnv("PATH", "");
+	expect(await problem(join(dir, "gone"))).toMatch(/^git failed in .*: spawn git ENOENT$/);
+	// Without git there are directories without a remote, but no checkouts.
+	expect(await problem(join(dir, "shop/packages"))).toBeUndefined();
+	mkdirSync(join(dir, "shop/.git"));
+	for (const below of ["shop", "shop/packages"])
+		expect(await problem(join(dir, below))).toMatch(/^git failed in .*: spawn git ENOENT$/);
 });
 
 test("a long path is replaced by its hash", async () => {

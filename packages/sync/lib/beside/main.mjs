@@ -70,7 +70,7 @@ class OpenSessionSync {
 	#isClosed = false;
 	/** @type {import("../index.js").LineStore} */
 	#store = /** @type {any} */ (undefined);
-	/** The sessions of the project; undefined until they are needed. @type {SessionSync | undefined} */
+	/** The sessions of the project; undefined until it is known. @type {SessionSync | undefined} */
 	#sync;
 	/** The size of the file at the last push. */
 	#pushedSize = -1;
@@ -157,6 +157,8 @@ class OpenSessionSync {
 	/** Pulls the sessions of the project, except those that a pi of this machine has open. */
 	async #pullOthers() {
 		const sync = await this.#openSync();
+		// It is not noted, because the push notes it, and `pi-sync status` asks git itself.
+		if (sync.projectProblem !== undefined) throw new Error(sync.projectProblem);
 		const list = await this.#noted(this.#store.list({ project: sync.project }));
 		const now = performance.now();
 		if (now >= this.#lookAgainAt) {
@@ -194,16 +196,18 @@ class OpenSessionSync {
 		return undefined;
 	}
 
-	/** The sessions of the project of the open session. git is asked once for it. */
+	/** The sessions of the project of the open session. git is asked for it until it answers. */
 	async #openSync() {
-		return (this.#sync ??= await this.#syncOf(this.#open));
+		const sync = this.#sync ?? (await this.#syncOf(this.#open));
+		if (sync.projectProblem === undefined) this.#sync = sync;
+		return sync;
 	}
 
 	/** @param {PendingSession & Partial<Open>} one */
 	async #syncOf({ file, cwd, dir = dirname(file), isShared = false }) {
 		// The variable names the project of pi's own working directory only.
 		const set = cwd === this.#open.cwd ? undefined : "";
-		const { project } = await settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set);
+		const { project, problem } = await settings.projectIn(cwd, this.#store.host, this.#open.agentDir, set);
 		const otherFiles = () => everySessionFile(this.#open.dir);
 		return new SessionSync({
 			store: this.#store,
@@ -213,6 +217,7 @@ class OpenSessionSync {
 			cwd,
 			isShared,
 			project,
+			projectProblem: problem,
 			otherFiles,
 			isOpen: (path) => isOpen(this.#notesDir, path),
 			...this.#rules,

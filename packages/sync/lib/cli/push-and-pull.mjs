@@ -113,7 +113,12 @@ async function pushed(connection, query, options) {
 			for (const one of await sync.local(session)) {
 				const lag = await lagOf(sync, one, listed);
 				if (gone.has(one.session) && (lag > 0 || query !== undefined)) rows.push(deletedRow(one));
-				else if (lag > 0) rows.push({ session: one.session, file: one.file, state: "pushed", bytes: lag });
+				else if (lag > 0) {
+					const problem = listed.has(one.session) ? undefined : sync.projectProblem;
+					const state = problem === undefined ? "pushed" : "failed";
+					const expected = failure(problem === undefined ? undefined : { message: problem });
+					rows.push({ session: one.session, file: one.file, state, bytes: lag, ...expected });
+				}
 			}
 			continue;
 		}

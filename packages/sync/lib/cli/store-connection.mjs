@@ -133,7 +133,7 @@ export async function syncsOfAll(connection, options) {
  * @param {Options} options
  */
 async function syncIn({ store, address, notesDir, rules }, place, options) {
-	const { project, why } = await projectHere(place.cwd, store.host, options);
+	const { project, problem, why } = await projectHere(place.cwd, store.host, options);
 	if (why !== undefined) writeWarning(why, Boolean(options.json));
 	return new SessionSync({
 		store,
@@ -141,6 +141,7 @@ async function syncIn({ store, address, notesDir, rules }, place, options) {
 		notes: notesDir,
 		...place,
 		project,
+		projectProblem: problem,
 		otherFiles: () => everySessionFile(options),
 		isOpen: (file) => isOpen(notesDir, file),
 		...rules,
@@ -148,7 +149,8 @@ async function syncIn({ store, address, notesDir, rules }, place, options) {
 }
 
 /**
- * The project of a directory; `why` is the reason if the project belongs to this machine alone.
+ * The project of a directory; `why` is the reason if the project belongs to this machine alone, and `problem` if that
+ * is because git failed.
  * @param {string} cwd
  * @param {string} host
  * @param {Options} options
@@ -163,5 +165,5 @@ export async function projectHere(cwd, host, options) {
 			? `${cwd} has no git remote that names its project, so no other machine gets its sessions (PI_SYNC_PROJECT, or projects in ` +
 				"session-store.json, names a project)"
 			: undefined);
-	return { project, why };
+	return { project, problem, why };
 }

@@ -3,11 +3,14 @@
 // else's directory with the same name may be something else.
 const { execFile } = require("node:child_process");
 const { createHash } = require("node:crypto");
+const { promises: fs } = require("node:fs");
+const { dirname, join, resolve } = require("node:path");
 const { promisify } = require("node:util");
 const { STORE_VARIABLE } = require("./agent-dir.js");
 
 /**
- * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed.
+ * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed, so
+ * that no session may be stored under this name.
  * @typedef {{ project: string, isOwn?: true, problem?: string }} Found
  */
 
@@ -33,8 +36,8 @@ const QUESTIONS = [
 	["remote", "-v"],
 	["rev-parse", "--show-prefix"],
 ];
-/** git's messages if there is no repository, or no directory. */
-const NO_REPOSITORY = /not a git repository \(|cannot change to/;
+/** git's message if there is no repository. A missing directory is another failure: its drive may come back. */
+const NO_REPOSITORY = /not a git repository \(/;
 
 /**
  * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and
@@ -92,15 +95,32 @@ async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
 		const below = String(prefix).trim().replace(/\/$/, "");
 		return { project: below === "" ? name : `${name}:${below}` };
 	} catch (error) {
-		const { code, stderr, message } = Object(error);
-		const [said] = (String(stderr ?? "").trim() || String(message)).split("\n", 1);
-		// ENOENT: git is not installed.
-		if (code === "ENOENT" || NO_REPOSITORY.test(String(said))) return own;
+		const { code, killed, stderr, message } = Object(error);
+		const [said] = killed
+			? [`no answer within ${TIMEOUT_MS / 1000} s`]
+			: (String(stderr ?? "").trim() || String(message)).split("\n", 1);
+		// ENOENT: git is not installed, or not on the path.
+		if (code === "ENOENT" ? await isOutsideCheckouts(cwd) : NO_REPOSITORY.test(String(said))) return own;
 		return {
 			...own,
-			problem: `git failed in ${cwd}, so no other machine gets its sessions (PI_SYNC_PROJECT names a project): ${said}`,
+			problem:
+				`git failed in ${cwd}, so the project of its sessions is not known and new ones are not stored ` +
+				`(PI_SYNC_PROJECT, or projects in session-store.json, names the project): ${said}`,
 		};
 	}
+}
+
+/** Whether a directory exists, and has no remote because it is in no checkout. @param {string} cwd */
+async function isOutsideCheckouts(cwd) {
+	const isThere = (/** @type {string} */ path) =>
+		fs.stat(path).then(
+			() => true,
+			() => false,
+		);
+	if (!(await isThere(cwd))) return false;
+	for (let dir = resolve(cwd); !(await isThere(join(dir, ".git"))); dir = dirname(dir))
+		if (dir === dirname(dir)) return true;
+	return false;
 }
 
 /**

@@ -21,6 +21,7 @@ const { fingerprintAt, readHeader, readLines } = require("../machine/session-fil
  * @typedef {object} Parts
  * @property {LineStore} store
  * @property {string} project
+ * @property {string} [projectProblem] why the project is not known
  * @property {import("../machine/notes").Notes} notes
  * @property {import("./redaction-sync").RedactionSync} redactions
  * @property {(line: Uint8Array) => string | undefined} [secretIn] returns the secret in a line, which is then not
@@ -108,7 +109,7 @@ class FilePush {
 
 	/** @param {FileHandle} file */
 	async #storeFrom(file) {
-		const { store, project, redactions, isPrivate } = this.#parts;
+		const { store, project, projectProblem, redactions, isPrivate } = this.#parts;
 		const { session } = this.#local;
 		const noted = this.#note();
 		let note = noted;
@@ -146,6 +147,9 @@ class FilePush {
 		if (fresh.length === 0 && !isStored && !hasMore) return false;
 		let { cursor, mustReload } = note;
 		if (fresh.length > 0) {
+			// The store keeps the project of the first append for ever.
+			if (projectProblem !== undefined && (await store.list({ session })).sessions.length === 0)
+				throw Object.assign(new StoreError("failed", projectProblem), { retryable: true });
 			const append = { header, lines: fresh, project, after: cursor };
 			({ cursor } = await store.append(session, append));
 			this.#appended += fresh.reduce((sum, line) => sum + line.length + 1, 0);

@@ -54,6 +54,8 @@ class SessionSync {
 		this.dir = options.dir;
 		/** @readonly */
 		this.project = options.project;
+		/** @readonly */
+		this.projectProblem = options.projectProblem;
 	}
 
 	/** @type {Sync["compare"]} */
@@ -202,7 +204,8 @@ class SessionSync {
 		if (session !== undefined && wanted.length < all.length) throw privateError(session);
 		const { store, secretIn } = this.#options;
 		const parts = {
-			...{ store, secretIn, project: this.project, notes: this.#notes, redactions: this.#redactions },
+			...{ store, secretIn, project: this.project, projectProblem: this.projectProblem },
+			...{ notes: this.#notes, redactions: this.#redactions },
 			isPrivate: (/** @type {Local} */ one) => this.isPrivate(one),
 		};
 		return inParallel(wanted, async (one) => {
