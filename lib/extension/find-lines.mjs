@@ -66,7 +66,7 @@ export class FindLines {
 		const width = this.#width;
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		const rules = rows < ROWS_FOR_RULES ? [] : [theme.fg("border", "─".repeat(width))];
-		const head = [...rules, this.#titleLine(), ...this.#screen.input, ...rules];
+		const head = [...rules, ...this.#titleLines(rows), ...this.#screen.input, ...rules];
 		const isQuiet = rows < ROWS_FOR_MORE && !this.#screen.isHelpOpen && !this.#screen.deleting;
 		const foot = isQuiet ? [] : [...rules, ...(this.#screen.deleting ? this.#question() : this.#helpLines().map(dim))];
 		const room = Math.max(1, rows - head.length - foot.length);
@@ -92,7 +92,8 @@ export class FindLines {
 			.map((line) => truncateToWidth(line, width, "…", true));
 	}
 
-	#titleLine() {
+	/** The title, the filters and the status, on two lines if one is too narrow. @param {number} rows */
+	#titleLines(rows) {
 		const width = this.#width;
 		const { theme, only, subagents } = this.#options;
 		const dir = this.#options.dir === undefined ? "" : ` in ${clipMiddle(this.#options.dir, Math.floor(width / 4))}`;
@@ -103,10 +104,10 @@ export class FindLines {
 		const filters = `${where} · ${this.#screen.role.title} · ${this.#screen.time.title}`;
 		const find = theme.fg("accent", theme.bold("Find"));
 		const status = theme.fg("dim", this.#screen.status);
-		// The end of a line that is too long is cut, so we put the status before the filters then.
-		return widthOf(filters) + widthOf(this.#screen.status) + 8 > width && this.#screen.status !== ""
-			? `${find}  ${status}  ${filters}`
-			: `${find}  ${filters}  ${status}`;
+		if (widthOf(filters) + widthOf(this.#screen.status) + 8 <= width || this.#screen.status === "")
+			return [`${find}  ${filters}  ${status}`];
+		// A low terminal has no second line. The end of a line that is too long is cut, so the status comes first.
+		return rows < ROWS_FOR_MORE ? [`${find}  ${status}  ${filters}`] : [`${find}  ${status}`, filters];
 	}
 
 	/** The most important keys on one line, or all keys. */

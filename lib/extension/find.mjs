@@ -150,7 +150,8 @@ async function asText(pi, { query, isAll, subagents }, only, ctx) {
 		return (
 			`Nothing found for ${safeLine(query)} in ${searched}` +
 			`${isAll || only !== undefined ? "" : "; /find --all searches all sessions"}. ` +
-			`Not searched: tool calls and their output, thinking, entries of extensions${leftOut ? `, ${leftOut}` : ""}.`
+			`Not searched: tool calls and their output, thinking, entries of extensions${leftOut ? `, ${leftOut}` : ""}.` +
+			`${/\s--(?:all|no-subagents|session)\b/.test(query) ? " Options come before the words." : ""}`
 		);
 	}
 	const sessionLine = (/** @type {import("../../index.js").SearchedSession} */ session) =>

@@ -176,6 +176,10 @@ test("a small terminal shows as many hits as it can", async () => {
 		terminal.press("Escape");
 		await terminal.shows(closed);
 	}
+	// Regression: the end of the filters was cut.
+	terminal.resize(40, 24);
+	await terminal.enter("/find quince");
+	await terminal.shows(/^Find {2}18 hits in 6 sessions\nthis project · messages · any time\n> quince/m);
 });
 
 // Regression: only hits were marked, and a word with a colour in it was not found.
@@ -339,9 +343,12 @@ test("in print, JSON and RPC mode /find prints text", async () => {
 			.map(({ statusText }: Json) => statusText);
 		expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
 	});
-	expect((await notices(at, ["/find crust", "/find --all quince elsewhere", "/find nowhere"])).map(textOf)).toEqual([
+	// Regression: nothing said that --all was a word.
+	const asked = ["/find crust", "/find --all quince elsewhere", "/find nowhere", "/find nowhere --all"];
+	expect((await notices(at, asked)).map(textOf)).toEqual([
 		expect.stringContaining("And the crust?"),
 		expect.stringContaining("quince \\u202e elsewhere"),
 		"Nothing found for nowhere in the sessions of this project; /find --all searches all sessions. Not searched: tool calls and their output, thinking, entries of extensions.",
+		expect.stringMatching(/^Nothing found for nowhere --all in .* Options come before the words\.$/),
 	]);
 });
