@@ -1,6 +1,7 @@
 // Results of `pi-sync` for programs, and calls that name no session.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { SessionManager } from "pi-session-native";
 import { expect, onTestFinished, test } from "vitest";
 import { message, root, user } from "../../../../__test__/support/scratch.js";
@@ -10,6 +11,7 @@ import { add, good, put, run, runInTerminal, team, type World, withEnv } from ".
 import { library, openDirectory, writeSettings } from "../support/lines.js";
 
 const { isConfirmed, shownHosts } = await import(join(library, "../cli/terminal.mjs"));
+const { linesOf } = await import(join(library, "../cli/push-and-pull.mjs"));
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 const OTHER = "0194bbbb-1111-7000-8000-000000000002";
@@ -174,6 +176,46 @@ test("redact counts lines here and in the store", async () => {
 	expect(await good(laptop, redact, { PI_SYNC_STORE: undefined })).toMatch(
 		/^Nothing to redact in .*\nNo store was searched\n$/,
 	);
+});
+
+// Regression: when the store disappeared, each session had a line with the same error.
+test("sessions that fail alike share a line", () => {
+	const failed = (session: string, error: string, code: string) => ({
+		...{ session, file: `/sessions/${session}.jsonl`, state: "failed", error, code },
+	});
+	const stored = { session: "a", file: "/sessions/a.jsonl", state: "pushed", bytes: 5 };
+	const missing = "/store: there is no such directory";
+	const rows = [
+		failed("b", `${missing} (ENOENT: open '/store/lines/b.logs')`, "unreachable"),
+		stored,
+		failed("c", missing, "unreachable"),
+		// A sync pulls and pushes a session.
+		failed("c", missing, "unreachable"),
+		failed("d", "Session d: entry 1 contains a key", "held-back"),
+		failed("e", "Session e: entry 1 contains a key", "held-back"),
+		failed("f", "permission denied for table entries", "denied"),
+		failed("g", "permission denied for table entries", "denied"),
+	];
+	expect(linesOf(rows, false).map(stripVTControlCharacters)).toEqual([
+		`failed  2 sessions: ${missing}`,
+		"5 B stored  a  a.jsonl",
+		// Regression: the id was printed twice.
+		"failed  d  d.jsonl: entry 1 contains a key",
+		"failed  e  e.jsonl: entry 1 contains a key",
+		"failed  2 sessions: permission denied for table entries",
+	]);
+});
+
+// Regression: the session's id was printed twice.
+test("status names the session of a secret once", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user(`AKIA${"ABCDEFGHIJ234567"}`))]);
+	writeSettings(laptop.agent, { secrets: true });
+	const pushed = await run(laptop, ["push"]);
+	expect(pushed.out).toMatch(/^failed {2}0194aaaa\S+ {2}\S+\.jsonl: entry a contains /);
+	const { out } = await run(laptop, ["status"]);
+	expect(out).toMatch(/^failed .*, session 0194aaaa\S+: entry a contains /m);
+	expect(out).not.toContain("Session");
 });
 
 /** Fields of the tables that only PostgreSQL has in a list of one project. */

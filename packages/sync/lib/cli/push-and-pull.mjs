@@ -15,6 +15,7 @@ import {
 	safeLine,
 	size,
 	UsageError,
+	withoutId,
 	write,
 	writeJson,
 	writeWarning,
@@ -22,6 +23,8 @@ import {
 
 /** The reason why a session is not pulled now. */
 export const OPEN = "open in a pi of this machine: pulled after pi closes it";
+/** The codes of errors that have one cause, which is the store, in whatever session they appear. */
+const STORE_WIDE = new Set(["unreachable", "full", "read-only"]);
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
@@ -258,6 +261,35 @@ function inWords({ state, bytes, added = 0, redacted = 0 }, isDryRun) {
 }
 
 /**
+ * Results as lines. Sessions that failed with the same error share a line, because a store that fails does so for each
+ * session.
+ * @param {Row[]} rows
+ * @param {boolean} isDryRun
+ */
+export function linesOf(rows, isDryRun) {
+	/** @type {Map<string | Row, Row[]>} */
+	const groups = new Map();
+	for (const row of rows) {
+		const { error, code = "" } = row;
+		// The messages of these errors may contain paths.
+		const key = STORE_WIDE.has(code) ? code : (error ?? row);
+		groups.set(key, groups.get(key) ?? []);
+		groups.get(key)?.push(row);
+	}
+	return [...groups.values()].map((some) => {
+		// The calls that the failure interrupted came first, and their messages have more details than the last one.
+		const row = /** @type {Row} */ (some.at(-1));
+		const { session, file, state, error } = row;
+		const count = new Set(some.map((one) => one.session)).size;
+		const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
+		const color =
+			state === "failed" ? paint.red : state === "pushed" || state === "pulled" ? paint.green : paint.yellow;
+		const why = error === undefined ? "" : `: ${safeLine(withoutId(error, session))}`;
+		return `${color(inWords(row, isDryRun))}  ${count > 1 ? counted(count, "session") : name}${why}`;
+	});
+}
+
+/**
  * Whether the id of a stored session, also of an unreadable one, begins with a query.
  * @param {Connection} connection
  * @param {string} query
@@ -277,14 +309,7 @@ async function report({ shown, store }, { rows, privateCount = 0, emptyCount = 0
 	if (options.json)
 		await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
 	else {
-		for (const row of rows) {
-			const { session, file, state, error } = row;
-			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
-			const color =
-				state === "failed" ? paint.red : state === "pushed" || state === "pulled" ? paint.green : paint.yellow;
-			const why = error === undefined ? "" : `: ${safeLine(error)}`;
-			await write(`${color(inWords(row, Boolean(options.dryRun)))}  ${name}${why}\n`);
-		}
+		for (const line of linesOf(rows, Boolean(options.dryRun))) await write(`${line}\n`);
 		const others = [
 			...(privateCount > 0 ? [counted(privateCount, "private session")] : []),
 			...(emptyCount > 0 ? [`${counted(emptyCount, "session")} with nothing to store yet`] : []),

@@ -6,7 +6,19 @@ import { idInName } from "../machine/session-path.js";
 import { idsIn, lagOf, OPEN } from "./push-and-pull.mjs";
 import { checkDirectory, everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
-import { age, clip, counted, paint, safeLine, shownHosts, size, table, write, writeJson } from "./terminal.mjs";
+import {
+	age,
+	clip,
+	counted,
+	paint,
+	safeLine,
+	shownHosts,
+	size,
+	table,
+	withoutId,
+	write,
+	writeJson,
+} from "./terminal.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { sessions?: boolean }} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
@@ -200,7 +212,9 @@ function some(what, waiting, errors) {
 		.slice(0, SHOWN)
 		.map(
 			({ session, bytes, why }) =>
-				`    ${clip(session, 36)}  ${size(bytes)}: ${follows.has(why) ? "failed, see below" : safeLine(why)}`,
+				`    ${clip(session, 36)}  ${size(bytes)}: ${
+					follows.has(why) ? "failed, see below" : safeLine(withoutId(why, session))
+				}`,
 		);
 	return [
 		`  ${counted(waiting.length, "session")} ${what}`,
@@ -216,7 +230,7 @@ const failures = (errors) =>
 		.map(
 			({ session, at, message }) =>
 				`${paint.red("failed")}   ${ago(new Date(at))}` +
-				`${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`,
+				`${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(withoutId(message, session))}`,
 		);
 
 /** Lists each stored session. @param {Options} options */

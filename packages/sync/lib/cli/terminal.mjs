@@ -67,6 +67,14 @@ export async function write(output) {
 /** @param {unknown} value */
 export const writeJson = (value) => write(`${text.safeJson(value, 2)}\n`);
 
+/**
+ * An error without the id at its beginning, in a line that shows the id already.
+ * @param {string} message
+ * @param {string | undefined} session
+ */
+export const withoutId = (message, session) =>
+	message.startsWith(`Session ${session}: `) ? message.slice(`Session ${session}: `.length) : message;
+
 /** The printed warnings, because a command may look at a directory twice. @type {Set<string>} */
 const warned = new Set();
 
