@@ -308,12 +308,13 @@ export interface PullResult {
 	/** The number of lines that were added to the file. */
 	added: number;
 	problems: Problem[];
+	/** Empty for a file that is changed but cannot be stored, for example because it has another version. */
 	session: string;
 	/** The path of the session's file; empty if there is none. */
 	file: string;
 	/** Whether the file was created. */
 	isNew: boolean;
-	/** The number of lines that were redacted because another host had redacted them, also in copies of their entries. */
+	/** The number of lines of the file that were redacted because another host had redacted them or their copies. */
 	redacted: number;
 	/** If it is set, the file did not change. */
 	error?: Error;
@@ -413,7 +414,8 @@ export class SessionSync {
 	 * Adds stored lines to the files of this machine: of the project, of one session, or of `items` from `compare`. A
 	 * session whose file was deleted comes back only if `session` names it. It begins with the newest sessions; then come
 	 * large ones, and last those in which another host redacted something, which is redacted on this machine first. A
-	 * failure is in the result of its session, whose file does not change.
+	 * failure is in the result of its session, whose file does not change. Last are results for the files of other
+	 * sessions in which copies of redacted entries were redacted.
 	 *
 	 * @throws If the store cannot be asked.
 	 */

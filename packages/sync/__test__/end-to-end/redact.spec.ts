@@ -384,7 +384,9 @@ test("copies in other directories are redacted on every machine", async () => {
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
 	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[\s\S]*redacted/);
-	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as on other machines");
+	const pulled = await good(desktop, ["pull"]);
+	// Regression: the file of the fork was not named.
+	for (const id of [ID, FORK]) expect(pulled).toContain(`0 lines added, 1 line redacted, as on other machines  ${id}`);
 	for (const fork of forks) expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
 });
 

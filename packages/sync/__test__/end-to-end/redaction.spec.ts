@@ -95,7 +95,10 @@ describe.each([
 		expect(await storedLines(a.store)).toEqual(expected);
 		expect(linesIn(a.file)).toEqual(expected);
 
-		expect(await b.sync.pull()).toContainEqual(expect.objectContaining({ session: SESSION, redacted: 2 }));
+		const pulled = await b.sync.pull();
+		expect(pulled).toContainEqual(expect.objectContaining({ session: SESSION, redacted: 1 }));
+		// Regression: its line was counted as one of the other session, and nothing named it.
+		expect(pulled.at(-1)).toMatchObject({ session: FORK, file: fork, isNew: false, added: 0, redacted: 1 });
 		await b.sync.push();
 		for (const file of [b.file, fork]) expect(readFileSync(file, "utf8")).not.toContain("hunter2");
 		expect(await storedLines(b.store, FORK)).toEqual(expected.slice(0, 2));
@@ -269,10 +272,12 @@ describe.each([
 		});
 		expect(await b.again().pull()).toMatchObject([
 			{ session: SESSION, error: { message: expect.stringMatching(/EACCES.*odd\.jsonl/) } },
+			...["damaged", "newer", "old"].map((name) => ({ file: join(b.dir, `${name}.jsonl`), redacted: 1 })),
 		]);
 		opening.mockRestore();
-		expect((await b.again().pull()).map(({ session, error }) => ({ session, error }))).toEqual([
-			{ session: SESSION, error: undefined },
+		expect((await b.again().pull()).map(({ session, file, error }) => ({ session, file, error }))).toEqual([
+			{ session: SESSION, file: b.file, error: undefined },
+			{ session: "", file: join(b.dir, "odd.jsonl"), error: undefined },
 		]);
 		const redacted = (first: string) => text(first, said("a", null, "hello"), CLEAN);
 		for (const [name, first] of Object.entries(headers))

@@ -34,8 +34,8 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
- * Redactions of other machines in some sessions, and for each session the number of lines that were redacted on this
- * machine, or the error.
+ * Redactions of other machines in some sessions, and for each session the number of lines that were redacted in its file
+ * on this machine, or the error.
  * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number
  * | Error> }} FetchedRedactions
  */
@@ -92,12 +92,17 @@ class RedactionSync {
 
 	/**
 	 * Applies redactions to every session file of this machine, because forks contain copies of entries. Puts the number
-	 * of redacted lines of each session, or the error, into the results.
+	 * of redacted lines of each session, or the error, into the results. Returns the results for the files of other
+	 * sessions that were changed.
 	 * @param {FetchedRedactions} fetched
+	 * @returns {Promise<import("../index").PullResult[]>}
 	 */
 	async apply({ changed, redactions, results }) {
 		const { dir, call, otherFiles } = this.#options;
+		const fileOf = new Map(changed.map(({ session, file }) => [session, file]));
 		const own = changed.flatMap(({ file }) => file ?? []);
+		/** @type {import("../index").PullResult[]} */
+		const others = [];
 		const files =
 			redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
@@ -108,10 +113,17 @@ class RedactionSync {
 			if (!local) continue;
 			const redactionFile = "session" in local ? this.redactionFileOf(local) : undefined;
 			const counts = await applyRedactions(local, redactions, { redactionFile, call });
+			let copies = 0;
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// If a file could not be redacted, the next pull applies the redactions of the session again.
-				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
+				if (count instanceof Error) results.set(owner, before instanceof Error ? before : count);
+				else if (fileOf.get(owner) !== file) copies += count;
+				else if (!(before instanceof Error)) results.set(owner, Number(before) + count);
+			}
+			if (copies > 0) {
+				const session = "session" in local ? local.session : "";
+				others.push({ session, file, isNew: false, added: 0, redacted: copies, problems: [] });
 			}
 		}
 		for (const { session, stored } of changed) {
@@ -120,6 +132,7 @@ class RedactionSync {
 			// The next pull need not apply them again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
+		return others;
 	}
 
 	/**

@@ -142,9 +142,9 @@ class SessionSync {
 		};
 		await pullSome(wanted.filter(({ session }) => !fetched.results.has(session)));
 		// This comes after other pulls, because it reads every session file.
-		await this.#redactions.apply(fetched);
+		const others = await this.#redactions.apply(fetched);
 		await pullSome(wanted.filter(({ session }) => fetched.results.has(session)));
-		return wanted.flatMap((item) => results.get(item) ?? []);
+		return [...wanted.flatMap((item) => results.get(item) ?? []), ...others];
 	}
 
 	/**
