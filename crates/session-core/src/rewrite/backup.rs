@@ -123,7 +123,9 @@ fn numbered(target: &Path, suffix: &str, number: u32) -> PathBuf {
 pub(crate) fn backups_of(target: &Path) -> io::Result<Vec<PathBuf>> {
     let dir = target.parent().unwrap_or(target);
     let mut backups = Vec::new();
-    for path in fs::list(dir)?.into_iter().map(|entry| dir.join(entry.file_name())) {
+    // Directories contain thousands of sessions and few backups.
+    let names = fs::list(dir)?.into_iter().map(|entry| entry.file_name());
+    for path in names.filter(|name| name.to_string_lossy().contains(REPAIRED)).map(|name| dir.join(name)) {
         // A link may lead to a file that is not ours.
         if is_backup(&path, target) && fs::entry_at(&path)?.is_some_and(|meta| meta.is_file()) {
             backups.push(path);

@@ -162,8 +162,8 @@ export async function projectHere(cwd, host, options) {
 	const why =
 		problem ??
 		(isOwn
-			? `${cwd} has no git remote that names its project, so no other machine gets its sessions (PI_SYNC_PROJECT, or projects in ` +
-				"session-store.json, names a project)"
+			? `${cwd} has no git remote that names its project, so no other machine gets its sessions ` +
+				"(PI_SYNC_PROJECT, or projects in session-store.json, names a project)"
 			: undefined);
 	return { project, problem, why };
 }
