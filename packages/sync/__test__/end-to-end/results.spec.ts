@@ -59,6 +59,12 @@ testIf(process.platform !== "win32", "Windows: a script is not a program")(
 		}
 		expect((await reader.list()).sessions).toMatchObject([{ session: ID }]);
 		expect(await run(at, ["status"])).toMatchObject({ code: 1, out: expect.stringMatching(/failed .*output error/) });
+		// Regression: the store had nothing new.
+		expect(await run(at, ["pull"])).toMatchObject({
+			code: 1,
+			out: "",
+			err: expect.stringMatching(/^Error: git failed .*output error$/m),
+		});
 		// The store knows the project of a session that it contains.
 		add(put(at, ID, [message("a", null, user("hello"))]), message("b", "a", user("and on")));
 		expect(await run(at, ["push", ID])).toMatchObject({ code: 0 });

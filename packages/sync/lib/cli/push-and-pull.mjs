@@ -175,6 +175,9 @@ async function pulled(connection, query, options) {
 		if (found) syncs = [await syncOf(connection, found, options)];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
 	if (syncs.length === 0) syncs = [await syncHere(connection, options)];
+	// Other directories of `--all` only cause a warning, because a directory that was deleted has no project any more.
+	const problem = query === undefined && !options.all ? syncs[0]?.projectProblem : undefined;
+	if (problem !== undefined) throw new CommandError(problem);
 	/** @type {Row[]} */
 	const rows = [];
 	for (const sync of syncs) {
