@@ -57,15 +57,15 @@ async function writeWhole(path, pieces, force) {
 		throw new CommandError(`The directory does not exist: ${dir}`);
 	// A temporary file of the library: if this process is killed, a redaction removes it.
 	const draft = resolve(dir, `.pi-session-${randomUUID().replaceAll("-", "")}.tmp`);
-	const off = onSignal(() => rmSync(draft, { force: true }));
+	const off = onSignal(() => drop(draft));
 	try {
 		await fill(draft, "w", pieces);
 		if (force) await replaceFile(draft, path);
 		else await claim(draft, path);
 	} catch (error) {
-		rmSync(draft, { force: true });
+		drop(draft);
 		// The user knows the path, not the draft.
-		if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
+		if (error instanceof Error) error.message = error.message.replaceAll(draft, () => path);
 		throw error;
 	} finally {
 		off();
@@ -84,7 +84,16 @@ async function claim(draft, path) {
 		if (isThere(error)) throw alreadyThere(path);
 		return await claimWithoutLinks(draft, path);
 	}
-	rmSync(draft, { force: true });
+	drop(draft);
+}
+
+/** Removes a draft. If that fails, a redaction removes it later. @param {string} draft */
+function drop(draft) {
+	try {
+		rmSync(draft, { force: true });
+	} catch {
+		// The caller's file is complete, or the caller has an error to report.
+	}
 }
 
 /**

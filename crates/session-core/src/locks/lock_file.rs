@@ -125,9 +125,10 @@ pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
             Ok(None) => return Ok(tries > 0),
             Ok(Some(holder)) => holder,
             Err(error) => match error.kind() {
-                // Whoever opens the session file reports it.
-                NotADirectory => return Ok(tries > 0),
-                InvalidFilename | PermissionDenied | ReadOnlyFilesystem | Unsupported => return Ok(tries > 0),
+                // Whoever opens the session file reports it, if it is a problem there, too.
+                InvalidFilename | NotADirectory | PermissionDenied | ReadOnlyFilesystem | Unsupported => {
+                    return Ok(tries > 0)
+                }
                 _ => return Err(Error::io("lock", &path.to_string_lossy(), error)),
             },
         };

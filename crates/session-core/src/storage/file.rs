@@ -196,8 +196,8 @@ impl FileStorage {
         })?;
         if size < bytes.len() {
             let _ = self.roll_back(file, end - size as u64, [written, b""]);
-            // Writing the rest would show the reason, but at a limit on the size of files the process would get a signal
-            // (SIGXFSZ) that ends it.
+            // Writing the rest would show the reason, but at a limit on the size of files the process would get a
+            // signal (SIGXFSZ) that ends it.
             return Err(Error::io("write", &self.path, fs::error_of_part(end)));
         }
         Ok(end - size as u64)

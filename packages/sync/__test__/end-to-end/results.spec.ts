@@ -154,7 +154,6 @@ test("status names a missing store, or a file, once", async () => {
 	);
 });
 
-// Regression: the output did not name the store, and a dry run claimed that the store had redacted the line.
 test("an error of the store has its code", async () => {
 	const { laptop } = team({ address: join(team().store, "missing") });
 	const { code, out, err } = await run(laptop, ["move", "a", "b", "--json"]);
@@ -168,6 +167,7 @@ test("an error of the store has its code", async () => {
 	});
 });
 
+// Regression: the output did not name the store, and a dry run claimed that the store had redacted the line.
 test("redact counts lines here and in the store", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hunter2"))]);

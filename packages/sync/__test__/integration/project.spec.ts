@@ -107,9 +107,12 @@ test("a missing directory or git is no missing remote", async () => {
 	});
 	const problem = async (cwd: string) => (await findProject(cwd, "laptop")).problem;
 	mkdirSync(join(dir, "shop/packages"), { recursive: true });
-	expect(await problem(join(dir, "gone"))).toMatch(/^git failed in .*: fatal: cannot change to/);
+	// A deleted worktree; a drive that is not mounted.
+	expect(await problem(join(dir, "gone"))).toBeUndefined();
+	expect(await problem(join(dir, "gone/shop"))).toMatch(/^git failed in .*: fatal: cannot change to/);
 	vi.stubEnv("PATH", "");
-	expect(await problem(join(dir, "gone"))).toMatch(/^git failed in .*: spawn git ENOENT$/);
+	expect(await problem(join(dir, "gone"))).toBeUndefined();
+	expect(await problem(join(dir, "gone/shop"))).toMatch(/^git failed in .*: spawn git ENOENT$/);
 	// Without git there are directories without a remote, but no checkouts.
 	expect(await problem(join(dir, "shop/packages"))).toBeUndefined();
 	mkdirSync(join(dir, "shop/.git"));

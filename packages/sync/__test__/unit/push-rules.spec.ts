@@ -144,7 +144,6 @@ test("private sessions are not pushed, by directory and by id", async () => {
 	]);
 });
 
-// Regression: each was pushed.
 // Regression: it was compared letter by letter, so the session was stored.
 test("a private UUID may be written in capitals", async () => {
 	const id = "0194aaaa-1111-7111-8111-abcdefabcdef";
@@ -159,6 +158,7 @@ test("a private UUID may be written in capitals", async () => {
 	expect(isPrivate(agent, id)).toBe(false);
 });
 
+// Regression: each was pushed.
 testWith("links")("private directories and projects are found through links", async () => {
 	const path = emptyDirectory();
 	const [real, link] = [join(path, "data"), join(path, "link")];

@@ -16,7 +16,11 @@ export async function main(args) {
 		process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1);
 	});
 	try {
-		await buildProgram(asJson).parseAsync(args, { from: "user" });
+		const program = buildProgram(asJson);
+		// For an unknown command after `help`, commander prints the whole help, without the command's name.
+		const [first, name = "--help"] = args;
+		const isKnown = name.startsWith("-") || program.commands.some((one) => one.name() === name);
+		await program.parseAsync(first === "help" && !isKnown ? args.slice(1) : args, { from: "user" });
 	} catch (error) {
 		if (error instanceof CommanderError) {
 			if (asJson && error.exitCode !== 0) writeError(error.message.replace(/^error: /, ""), true);

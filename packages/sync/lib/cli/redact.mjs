@@ -23,8 +23,8 @@ import { counted, paint, safeLine, UsageError, write, writeJson, writeWarning } 
  * @property {number} [stored] the number of redacted lines of the store; undefined if no store was searched, or the
  * store failed
  * @property {boolean} isStored the store has redacted it
- * @property {string | undefined} storeError why the store was not redacted. The next push or pull of the session redacts
- * there only the lines that were found on this machine
+ * @property {string | undefined} storeError why the store was not redacted. The next push or pull of the session
+ * redacts there only the lines that were found on this machine
  */
 /**
  * `stored`: the lines of the store; `error`: the store's.

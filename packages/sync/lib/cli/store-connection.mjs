@@ -134,7 +134,8 @@ export async function syncsOfAll(connection, options) {
  */
 async function syncIn({ store, address, notesDir, rules }, place, options) {
 	const { project, problem, why } = await projectHere(place.cwd, store.host, options);
-	if (why !== undefined) writeWarning(why, Boolean(options.json));
+	// The other commands report the problem as an error.
+	if (why !== undefined && (problem === undefined || options.all)) writeWarning(why, Boolean(options.json));
 	return new SessionSync({
 		store,
 		address,
@@ -163,7 +164,7 @@ export async function projectHere(cwd, host, options) {
 		problem ??
 		(isOwn
 			? `${cwd} has no git remote that names its project, so no other machine gets its sessions ` +
-				"(PI_SYNC_PROJECT, or projects in session-store.json, names a project)"
+				"(projects in session-store.json names a project)"
 			: undefined);
 	return { project, problem, why };
 }

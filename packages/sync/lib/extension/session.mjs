@@ -26,12 +26,12 @@ export function begin(pi, ctx) {
 		if (address === undefined) return undefined;
 		readAddress(address);
 		showMark(ctx, pushRules(agentDir).isPrivate({ session, file, cwd }));
+		const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 		// In pi's own process and before pi continues, because the process beside pi needs some 200 ms to start, and may
 		// end before pi.
 		const unmark = markOpen(notesIn(agentDir), file);
 		// A default session directory of pi has a name made from the path of its working directory.
 		const isShared = !/[\\/]--.*--$/.test(dir);
-		const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 		return new BesidePi({ session, file, cwd, dir, isShared, agentDir, size }, unmark);
 	} catch (error) {
 		tell(ctx, `pi-sync: no store is used: ${safeLine(error instanceof Error ? error.message : error)}`);

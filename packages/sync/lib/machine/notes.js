@@ -1,5 +1,6 @@
 // The notes of this machine: for each session of a store, how much of its file is stored. If they are lost, files are
-// compared with everything that is stored, and a session that was deleted on this machine comes back with the next pull.
+// compared with everything that is stored, and a session that was deleted on this machine comes back with the next
+// pull.
 const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("../base/address.js");

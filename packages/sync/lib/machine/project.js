@@ -9,8 +9,8 @@ const { promisify } = require("node:util");
 const { STORE_VARIABLE } = require("./agent-dir.js");
 
 /**
- * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed, so
- * that no session may be stored under this name.
+ * `isOwn`: the name belongs to this machine alone. `problem`: a sentence for the user if this is because git failed or
+ * the directory is missing, so that no session may be stored under this name.
  * @typedef {{ project: string, isOwn?: true, problem?: string }} Found
  */
 
@@ -36,8 +36,9 @@ const QUESTIONS = [
 	["remote", "-v"],
 	["rev-parse", "--show-prefix"],
 ];
-/** git's message if there is no repository. A missing directory is another failure: its drive may come back. */
+/** git's messages if there is no repository, or no directory. */
 const NO_REPOSITORY = /not a git repository \(/;
+const NO_DIRECTORY = /cannot change to/;
 
 /**
  * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and
@@ -100,24 +101,30 @@ async function findProject(cwd, host, set = process.env.PI_SYNC_PROJECT) {
 			? [`no answer within ${TIMEOUT_MS / 1000} s`]
 			: (String(stderr ?? "").trim() || String(message)).split("\n", 1);
 		// ENOENT: git is not installed, or not on the path.
-		if (code === "ENOENT" ? await isOutsideCheckouts(cwd) : NO_REPOSITORY.test(String(said))) return own;
+		const isWithoutGit = code === "ENOENT";
+		const isMissing = (isWithoutGit || NO_DIRECTORY.test(String(said))) && !(await isThere(cwd));
+		// The directory of a project or worktree may have been deleted. If the one above is missing, too, a drive may be
+		// missing.
+		if (isMissing && (await isThere(dirname(resolve(cwd))))) return own;
+		if (!isMissing && (isWithoutGit ? await isOutsideCheckouts(cwd) : NO_REPOSITORY.test(String(said)))) return own;
 		return {
 			...own,
 			problem:
-				`git failed in ${cwd}, so the project of its sessions is not known and new ones are not stored ` +
-				`(PI_SYNC_PROJECT, or projects in session-store.json, names the project): ${said}`,
+				`git failed in ${cwd}, so the project of its sessions is not known and new ones are not stored (projects in ` +
+				`session-store.json names it): ${said}`,
 		};
 	}
 }
 
-/** Whether a directory exists, and has no remote because it is in no checkout. @param {string} cwd */
+/** @param {string} path */
+const isThere = (path) =>
+	fs.stat(path).then(
+		() => true,
+		() => false,
+	);
+
+/** Whether a directory is in no checkout. @param {string} cwd */
 async function isOutsideCheckouts(cwd) {
-	const isThere = (/** @type {string} */ path) =>
-		fs.stat(path).then(
-			() => true,
-			() => false,
-		);
-	if (!(await isThere(cwd))) return false;
 	for (let dir = resolve(cwd); !(await isThere(join(dir, ".git"))); dir = dirname(dir))
 		if (dir === dirname(dir)) return true;
 	return false;

@@ -93,6 +93,7 @@ class FilePush {
 			redactions.forget(session);
 			await notes.set(session, undefined);
 			this.#before = 0;
+			this.#appended = 0;
 			if (this.#wasReset) throw error;
 			this.#wasReset = true;
 			return true;
@@ -148,11 +149,10 @@ class FilePush {
 		let { cursor, mustReload } = note;
 		if (fresh.length > 0) {
 			// The store keeps the project of the first append for ever.
-			if (projectProblem !== undefined && (await store.list({ session })).sessions.length === 0)
+			if (projectProblem !== undefined && !(await isKnownTo(store, session)))
 				throw Object.assign(new StoreError("failed", projectProblem), { retryable: true });
 			const append = { header, lines: fresh, project, after: cursor };
 			({ cursor } = await store.append(session, append));
-			this.#appended += fresh.reduce((sum, line) => sum + line.length + 1, 0);
 			if (cursor === append.after) {
 				// This cursor has not passed the new lines, so later it could not show whether a restored store still contains
 				// them.
@@ -166,6 +166,7 @@ class FilePush {
 		const fingerprint = await fingerprintAt(file, offset);
 		// A pull, or another process, wrote a newer note meanwhile.
 		if (!isDeepStrictEqual(this.#note(), noted)) return true;
+		this.#appended += fresh.reduce((sum, line) => sum + line.length + 1, 0);
 		await this.#keep({ ...note, cursor, offset, fingerprint, mustReload });
 		for (const line of lines)
 			if (!fits(line))
@@ -226,6 +227,16 @@ class FilePush {
 		if (!this.#isCompared) await this.#parts.store.load(this.#local.session, cursor);
 		this.#isCompared = true;
 	}
+}
+
+/**
+ * Whether a store has the session, also if it was deleted or cannot be read.
+ * @param {LineStore} store
+ * @param {string} session
+ */
+async function isKnownTo(store, session) {
+	const { sessions, deleted, problems } = await store.list({ session });
+	return sessions.length + deleted.length + problems.length > 0;
 }
 
 exports.FilePush = FilePush;

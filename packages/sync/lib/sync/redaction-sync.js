@@ -34,8 +34,8 @@ const { NotASession } = require("../machine/session-file.js");
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("../index").SyncItem} SyncItem */
 /**
- * Redactions of other machines in some sessions, and for each session the number of lines that were redacted in its file
- * on this machine, or the error.
+ * Redactions of other machines in some sessions, and for each session the number of lines that were redacted in its
+ * file on this machine, or the error.
  * @typedef {{ changed: SyncItem[], redactions: Map<string, import("../index").Redaction[]>, results: Map<string, number
  * | Error> }} FetchedRedactions
  */

@@ -55,8 +55,8 @@ pub(super) fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<u
     file.read_at(into, offset)
 }
 
-/// The error of a write that wrote only a part, up to this end of the file: the file has reached this process's limit on
-/// the size of files, or the disk is full.
+/// The error of a write that wrote only a part, up to this end of the file: the file has reached this process's limit
+/// on the size of files, or the disk is full.
 pub(crate) fn error_of_part(end: u64) -> io::Error {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit {
