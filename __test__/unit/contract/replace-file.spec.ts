@@ -133,3 +133,28 @@ test("a new file gets its name when it is complete", async () => {
 	await writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
 	expect([seen, readFileSync(path, "utf8"), fs.readdirSync(join(path, ".."))]).toEqual([[false, true], "new", ["out"]]);
 });
+
+// Regression: the error named the temporary file, and the command failed although the file was complete.
+test("a temporary file that stays is no failure", async () => {
+	const path = join(scratch(), "out");
+	vi.spyOn(fs, "rmSync").mockImplementation(() => {
+		throw failure("EPERM");
+	});
+	syncBuiltinESMExports();
+	await writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
+	expect(readFileSync(path, "utf8")).toBe("new");
+});
+
+// Regression: a part of the path was replaced by the temporary file's.
+test("an error names a path with dollar signs", async () => {
+	const path = join(scratch(), "c$&d");
+	vi.spyOn(fs, "linkSync").mockImplementation((draft) => {
+		throw Object.assign(new Error(`open '${String(draft)}'`), { code: "EPERM" });
+	});
+	vi.spyOn(fs.promises, "rename").mockImplementation(async (draft) => {
+		throw new Error(`rename '${String(draft)}'`);
+	});
+	syncBuiltinESMExports();
+	const written = writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
+	await expect(written).rejects.toThrow(`rename '${path}'`);
+});

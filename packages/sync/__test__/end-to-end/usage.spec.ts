@@ -111,6 +111,13 @@ test("help has examples, and usage errors name the help", async () => {
 			error: { message: "unknown option '--bogus'" },
 		});
 	}
+	// Regression: `help` printed the whole help.
+	for (const args of [["nope"], ["help", "nope"]])
+		expect(await run(laptop, args)).toMatchObject({
+			code: 2,
+			out: "",
+			err: expect.stringContaining("error: unknown command 'nope'"),
+		});
 	for (const name of ["move", "delete"])
 		expect((await run(laptop, [name])).err).toMatch(
 			new RegExp(`^error: missing required argument .*\\n\\(see pi-sync ${name} --help\\)\\n$`),

@@ -68,6 +68,20 @@ test("a push of a file that became shorter reports its new lines", async () => {
 	expect(bytes()).toBe(0);
 });
 
+// Regression: the session failed each time, and was not reported as deleted.
+test("a project that is not known hides no deletion", async () => {
+	const { store, push } = setup(entries("a", 1));
+	const projectProblem = "git failed";
+	await expect(push({ project: "shop", projectProblem })).rejects.toMatchObject({
+		code: "failed",
+		retryable: true,
+		message: projectProblem,
+	});
+	await push({ project: "shop" });
+	await store.delete(SESSION);
+	await expect(push({ project: "shop", projectProblem })).rejects.toMatchObject({ code: "deleted" });
+});
+
 test("a push stores the lines that others appended", async () => {
 	const { file, store, portions, push, lag } = setup(entries("a", 2));
 	expect(await push({ project: "shop" })).toBe(0);
