@@ -242,6 +242,19 @@ test.each([
 	30_000,
 );
 
+// Regression: of several requests with a wrong clock one failed: the library repeats none if it corrected the clock before.
+test("a request is repeated if its time was refused", async () => {
+	const bucket = server.newBucket();
+	await append(open(bucket), entries("a", 1));
+	let refused = 0;
+	const { port } = await between(
+		() => refused < 2 && { status: 403, body: `<Error><Code>RequestTimeTooSkewed</Code><!--${++refused}--></Error>` },
+	);
+	const store = open(bucket, "b", { port });
+	onTestFinished(() => store.close());
+	expect([ids(await store.load(SESSION)), refused]).toEqual([["a0"], 2]);
+});
+
 test("requests are repeated with the time of the server", async () => {
 	const now = () => performance.timeOrigin + performance.now();
 	const refused: boolean[] = [];

@@ -219,8 +219,11 @@ class S3Objects {
 			try {
 				return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
 			} catch (error) {
-				// 409: another process is writing the object. The library does not repeat such a request.
-				if (answerOf({ cause: error }).status !== 409 || tries === ATTEMPTS) throw this.#storeError(error);
+				const { status, name } = answerOf({ cause: error });
+				// The library does not repeat these: another process is writing the object (409); the time of the request was
+				// refused, but another answer had corrected the clock already.
+				const isRepeated = status === 409 || name === "RequestTimeTooSkewed";
+				if (!isRepeated || tries === ATTEMPTS) throw this.#storeError(error);
 				await pause(BUSY_MS * tries * (1 + Math.random()));
 			}
 		}
