@@ -435,8 +435,8 @@ export class SessionSync {
 	/**
 	 * Stores the lines of the files of this machine: of the project, of one session, or of the sessions in `local`. It
 	 * skips private sessions. A failure is in the result of its session. If the session was deleted from the store, the
-	 * failure has the code `deleted`. A push of the whole project reports this once. A push that names the session, or has
-	 * it in `local`, reports it each time.
+	 * failure has the code `deleted`. A push of the whole project reports this once. A push that names the session, or
+	 * has it in `local`, reports it each time.
 	 *
 	 * @throws With the code `invalid` if `session` names a private session.
 	 */

@@ -242,7 +242,7 @@ test.each([
 	30_000,
 );
 
-// Regression: of several requests with a wrong clock one failed: the library repeats none if it corrected the clock before.
+// Regression: of several requests with a wrong clock one failed, because another had corrected the clock already.
 test("a request is repeated if its time was refused", async () => {
 	const bucket = server.newBucket();
 	await append(open(bucket), entries("a", 1));
