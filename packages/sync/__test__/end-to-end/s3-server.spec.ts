@@ -242,7 +242,7 @@ test.each([
 	30_000,
 );
 
-// Regression: of several requests with a wrong clock one failed, because another had corrected the clock already.
+// Regression: on a busy machine with a wrong clock a request failed that the library had not repeated.
 test("a request is repeated if its time was refused", async () => {
 	const bucket = server.newBucket();
 	await append(open(bucket), entries("a", 1));

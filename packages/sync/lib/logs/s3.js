@@ -220,8 +220,8 @@ class S3Objects {
 				return await read(await this.#client.send(/** @type {any} */ (make(library, this.#options.bucket))));
 			} catch (error) {
 				const { status, name } = answerOf({ cause: error });
-				// The library does not repeat these: another process is writing the object (409); the time of the request was
-				// refused, but another answer had corrected the clock already.
+				// The library does not always repeat these requests: another process is writing the object (409), or the clock
+				// of this machine was wrong, which the answer corrects.
 				const isRepeated = status === 409 || name === "RequestTimeTooSkewed";
 				if (!isRepeated || tries === ATTEMPTS) throw this.#storeError(error);
 				await pause(BUSY_MS * tries * (1 + Math.random()));
