@@ -1,17 +1,6 @@
 // Writes new files. A file is complete or absent, and only its owner can read it, because sessions are private.
 import { randomUUID } from "node:crypto";
-import {
-	closeSync,
-	fstatSync,
-	fsyncSync,
-	linkSync,
-	lstatSync,
-	openSync,
-	realpathSync,
-	rmSync,
-	statSync,
-	writeSync,
-} from "node:fs";
+import fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { replaceFile } from "../shared/replace-file.mjs";
 import { CommandError } from "./errors.mjs";
@@ -31,18 +20,18 @@ import { onSignal, yieldToSignals } from "./signals.mjs";
  */
 export async function writeText(path, pieces, { force, source }) {
 	if (path === "-") {
-		refuseSource("standard output", fstatSync(1, { bigint: true }), source);
+		refuseSource("standard output", fs.fstatSync(1, { bigint: true }), source);
 		for (const piece of pieces) await write(piece);
 		return;
 	}
-	const there = statSync(path, { bigint: true, throwIfNoEntry: false });
+	const there = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
 	if (there) refuseSource(path, there, source);
 	if (there?.isDirectory()) throw new CommandError(`Cannot write to ${path}: it is a directory. Name a file`);
 	// Writing to a device or a pipe destroys nothing.
 	if (there && !there.isFile()) return await fill(path, "w", pieces);
-	if (!force && lstatSync(path, { throwIfNoEntry: false })) throw alreadyThere(path);
+	if (!force && fs.lstatSync(path, { throwIfNoEntry: false })) throw alreadyThere(path);
 	// For a link we replace its target and keep the link.
-	return await writeWhole(there ? realpathSync(path) : path, pieces, force);
+	return await writeWhole(there ? fs.realpathSync(path) : path, pieces, force);
 }
 
 /**
@@ -53,7 +42,7 @@ export async function writeText(path, pieces, { force, source }) {
  */
 async function writeWhole(path, pieces, force) {
 	const dir = dirname(path);
-	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
+	if (!fs.statSync(dir, { throwIfNoEntry: false })?.isDirectory())
 		throw new CommandError(`The directory does not exist: ${dir}`);
 	// A temporary file of the library: if this process is killed, a redaction removes it.
 	const draft = resolve(dir, `.pi-session-${randomUUID().replaceAll("-", "")}.tmp`);
@@ -79,7 +68,7 @@ async function writeWhole(path, pieces, force) {
  */
 async function claim(draft, path) {
 	try {
-		linkSync(draft, path);
+		fs.linkSync(draft, path);
 	} catch (error) {
 		if (isThere(error)) throw alreadyThere(path);
 		return await claimWithoutLinks(draft, path);
@@ -90,7 +79,7 @@ async function claim(draft, path) {
 /** Removes a draft. If that fails, a redaction removes it later. @param {string} draft */
 function drop(draft) {
 	try {
-		rmSync(draft, { force: true });
+		fs.rmSync(draft, { force: true });
 	} catch {
 		// The caller's file is complete, or the caller has an error to report.
 	}
@@ -103,14 +92,14 @@ function drop(draft) {
  */
 async function claimWithoutLinks(draft, path) {
 	try {
-		closeSync(openSync(path, "wx", 0o600));
+		fs.closeSync(fs.openSync(path, "wx", 0o600));
 	} catch (error) {
 		throw isThere(error) ? alreadyThere(path) : error;
 	}
 	try {
 		await replaceFile(draft, path);
 	} catch (error) {
-		rmSync(path, { force: true });
+		fs.rmSync(path, { force: true });
 		throw error;
 	}
 }
@@ -121,17 +110,17 @@ async function claimWithoutLinks(draft, path) {
  * @param {Iterable<string>} pieces
  */
 async function fill(path, flags, pieces) {
-	const file = openSync(path, flags, 0o600);
+	const file = fs.openSync(path, flags, 0o600);
 	const turn = yieldToSignals();
 	try {
 		for (const piece of pieces) {
 			const bytes = Buffer.from(piece);
-			for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+			for (let at = 0; at < bytes.length; ) at += fs.writeSync(file, bytes, at);
 			await turn();
 		}
-		if (fstatSync(file).isFile()) fsyncSync(file);
+		if (fs.fstatSync(file).isFile()) fs.fsyncSync(file);
 	} finally {
-		closeSync(file);
+		fs.closeSync(file);
 	}
 }
 
@@ -148,7 +137,7 @@ const alreadyThere = (path) => new CommandError(`The file already exists: ${path
  * @param {string} source
  */
 function refuseSource(name, target, source) {
-	const own = statSync(source, { bigint: true, throwIfNoEntry: false });
+	const own = fs.statSync(source, { bigint: true, throwIfNoEntry: false });
 	if (target.isFile() && target.dev === own?.dev && target.ino === own.ino)
 		throw new CommandError(
 			`${name} is the session itself. Name another file, because writing would destroy the session`,

@@ -69,7 +69,7 @@ describe("a name", () => {
 		for (const name of ["The parser", "fix src/parser.ts", "src"])
 			expect((await good(at, ["show", name])).split("\n")[0]).toBe(name);
 		expect((await run(at, ["show", "The"])).err).toBe(
-			'Error: No session has an id that begins with "The", or this name. `pi-sessions list --all` shows all sessions\n',
+			'Error: No session has the name "The", or an id that begins with it. `pi-sessions list --all` shows all sessions\n',
 		);
 	});
 

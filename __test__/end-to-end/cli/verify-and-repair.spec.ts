@@ -286,7 +286,7 @@ test("verify reports good sessions beside a missing one", async () => {
 	expect({ code, err }).toEqual({ code: 1, err: "" });
 	expect(out).toContain(`good  ${good}`);
 	expect(out).toContain(
-		'unreadable  nope: No session has an id that begins with "nope", or this name. `pi-sessions list --all` shows all sessions\n',
+		'unreadable  nope: No session has the name "nope", or an id that begins with it. `pi-sessions list --all` shows all sessions\n',
 	);
 	expect(out).toContain(`faulty  ${bad}`);
 	const reports = JSON.parse((await run(at, ["verify", "s-good", "nope", bad, "--json"])).out);

@@ -197,7 +197,7 @@ describe("a session is named", () => {
 		put(at, "s-1", branched);
 		expect(await run(at, ["show", "zzz"])).toMatchObject({
 			code: 1,
-			err: 'Error: No session has an id that begins with "zzz", or this name. `pi-sessions list --all` shows all sessions\n',
+			err: 'Error: No session has the name "zzz", or an id that begins with it. `pi-sessions list --all` shows all sessions\n',
 		});
 		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({
 			code: 1,

@@ -1,6 +1,6 @@
 // Files that are replaced. Windows refuses this while another program has one of the two open.
 import fs, { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire, syncBuiltinESMExports } from "node:module";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -16,7 +16,6 @@ const { writeText } = await moduleOf("cli/files.mjs");
 
 afterEach(() => {
 	vi.restoreAllMocks();
-	syncBuiltinESMExports();
 });
 
 const isOn = (platform: NodeJS.Platform) => vi.spyOn(process, "platform", "get").mockReturnValue(platform);
@@ -114,7 +113,6 @@ describe("what is refused twice is written all the same", () => {
 		vi.spyOn(fs, "linkSync").mockImplementation(() => {
 			throw failure("EPERM");
 		});
-		syncBuiltinESMExports();
 		await writeText(path, ["new"], { force, source: join(scratch(), "session.jsonl") });
 		expect([readFileSync(path, "utf8"), calls()]).toEqual(["new", 3]);
 	});
@@ -129,7 +127,6 @@ test("a new file gets its name when it is complete", async () => {
 		seen.push(fs.existsSync(path), readFileSync(from, "utf8") === "new");
 		linkSync(from, to);
 	});
-	syncBuiltinESMExports();
 	await writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
 	expect([seen, readFileSync(path, "utf8"), fs.readdirSync(join(path, ".."))]).toEqual([[false, true], "new", ["out"]]);
 });
@@ -140,7 +137,6 @@ test("a temporary file that stays is no failure", async () => {
 	vi.spyOn(fs, "rmSync").mockImplementation(() => {
 		throw failure("EPERM");
 	});
-	syncBuiltinESMExports();
 	await writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
 	expect(readFileSync(path, "utf8")).toBe("new");
 });
@@ -154,7 +150,6 @@ test("an error names a path with dollar signs", async () => {
 	vi.spyOn(fs.promises, "rename").mockImplementation(async (draft) => {
 		throw new Error(`rename '${String(draft)}'`);
 	});
-	syncBuiltinESMExports();
 	const written = writeText(path, ["new"], { force: false, source: join(scratch(), "session.jsonl") });
 	await expect(written).rejects.toThrow(`rename '${path}'`);
 });
