@@ -49,7 +49,7 @@ export async function redactsEverywhere({ bin, run, good, notReached }: RedactCo
 	});
 	expect(said).toContain(`Not reached:\n  ${notReached}`);
 	expect(said).toContain(
-		"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
+		"a pi that has the session open: until its next entry it shows the text and sends it to the model, so end that pi",
 	);
 	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
 	// In another session only the copied entry is redacted, because the command names one session.

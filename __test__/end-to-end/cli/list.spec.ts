@@ -54,7 +54,10 @@ test("a subagent's session is found by its name", async () => {
 	putBelow(main, "r1/helper-1", { id: "helper-1" }, [...say("said helper-1"), named]);
 	putBelow(main, "r1/helper-2", { id: "helper-2" }, say("said helper-2"));
 	expect(await good(at, ["show", "The helper"])).toContain("said helper-1");
-	expect(await run(at, ["show", "The other"])).toMatchObject({ code: 1, err: expect.stringContaining("or this name") });
+	expect(await run(at, ["show", "The other"])).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("No session has the name"),
+	});
 	putBelow(main, "r1/helper-3", { id: "helper-3" }, [...say("said again"), named]);
 	expect((await run(at, ["show", "The helper"])).err).toContain('"The helper" is the name of 2 sessions:');
 });

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openFilesOf } from "../../support/open-files.js";
 import { assistant, type Json, root, toolResult, user } from "../../support/scratch.js";
 import { closed, fill, find } from "./find.js";
@@ -167,8 +167,12 @@ test("a small terminal shows as many hits as it can", async () => {
 	]) {
 		terminal.resize(columns, rows);
 		await terminal.enter("/find quince");
-		const screen = await terminal.shows("18 hits in 6 sessions", /^About 5/m);
-		expect(screen.match(/^[› ].* quince \d \d/gm), `${columns} by ${rows}`).toHaveLength(hits);
+		await terminal.shows("18 hits in 6 sessions", /^About 5/m);
+		// pi may not know the size yet.
+		await vi.waitFor(
+			() => expect(terminal.screen().match(/^[› ].* quince \d \d/gm), `${columns} by ${rows}`).toHaveLength(hits),
+			{ timeout: 60_000, interval: 50 },
+		);
 		for (let n = 0; n < 17; n++) terminal.press("Down");
 		// However few lines there are, the title is shown, and no line is empty.
 		await terminal.shows(/› .*quince 0 0/, /^About 0/m);

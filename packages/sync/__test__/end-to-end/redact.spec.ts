@@ -271,7 +271,7 @@ test("status shows stored and waiting sessions, and the last errors", async () =
 	expect([held.code, held.out]).toEqual([
 		1,
 		expect.stringMatching(
-			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: failed, see below\nfailed {3}now, session 0194aaaa\S+: Session \S+: entry b contains an AWS access key/,
+			/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: failed, see below\nfailed {3}now, session 0194aaaa\S+: entry b contains an AWS access key/,
 		),
 	]);
 	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));

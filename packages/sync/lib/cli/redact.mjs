@@ -147,7 +147,7 @@ function notReachedBy(connection, isSilent, isNoted) {
 	];
 	return [
 		...(connection ? elsewhere : [`stores: ${why}${isNoted ? `; ${NOTED}` : ""}`]),
-		"a pi that has the session open shows the text, and sends it to the model, until its next entry: end that pi",
+		"a pi that has the session open: until its next entry it shows the text and sends it to the model, so end that pi",
 		"exports, pages and other copies outside of session directories",
 	];
 }
